@@ -1,4 +1,4 @@
-"""From checkpoints to ONNX files, with Hugging Face Optimum's words and without PyTorch.
+"""Checkpoints become ONNX files, with Hugging Face Optimum's names and without PyTorch.
 
     from lathe import exporters
     exporters.export("bert-base-uncased", "bert_onnx", task="fill-mask")
@@ -25,7 +25,8 @@ _LEVELS = {"O1": "basic", "O2": "extended", "O3": "all"}
 
 
 class ConfigBehavior(str, enum.Enum):
-    """What of an encoder-decoder a file is."""
+    """Which part of an encoder-decoder a file is; Optimum's ConfigBehavior.
+    MONOLITH is both parts in one file."""
 
     MONOLITH = "monolith"
     ENCODER = "encoder"
@@ -33,9 +34,11 @@ class ConfigBehavior(str, enum.Enum):
 
 
 class NormalizedConfig:
-    """A config.json seen through words that are the same for every architecture: `normalized.num_layers` is what GPT-2 calls
-    `n_layer`. `kind`: Optimum's name of the words that there are, "NormalizedTextConfig" for one; `words`: other keys for some,
-    num_layers="n_layer"; keys may lead into objects."""
+    """A config.json with the same attributes for every architecture; Optimum's NormalizedConfig.
+    `normalized.num_layers` is what GPT-2 calls `n_layer`. `kind` is Optimum's name of a set of attributes,
+    "NormalizedTextConfig" for one; `words` are other keys for some of them, num_layers="n_layer", which may lead into
+    objects. Raises `lathe.Error` E6001 (bad_argument) for an unknown kind; attributes that are missing raise
+    AttributeError."""
 
     def __init__(self, config: Mapping[str, Any], kind: str = "NormalizedConfig", **words: str):
         self._native = _lathe.normalized_config(json.dumps(dict(config)), kind, words)
@@ -48,19 +51,21 @@ class NormalizedConfig:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> "NormalizedConfig":
-        """With the words of its "model_type". Raises `lathe.Error` for one that is not known, with those that are near."""
+        """Returns the config with the attributes of its "model_type".
+        Raises `lathe.Error` E6002 (not_supported), with similar model types, for an unknown one."""
         return cls._over(_lathe.normalized_config_of(json.dumps(dict(config))))
 
     def has_attribute(self, word: str) -> bool:
+        """Returns whether a key or a default gives the attribute a value."""
         return self._native.has_attribute(word)
 
     @property
     def kind(self) -> str:
-        """What it was made with, as Optimum calls it."""
+        """The kind that it was made with, as Optimum calls it."""
         return self._native.kind()
 
     def words(self) -> list[str]:
-        """Those that it knows; of others the key is the word itself."""
+        """Returns the attributes that the kind renames; any other one is a key of config.json."""
         return self._native.words()
 
     def __getattr__(self, word: str) -> Any:
@@ -73,9 +78,10 @@ class NormalizedConfig:
 
 
 class DummyInputGenerator:
-    """Makes arrays for inputs whose names begin with one of SUPPORTED_INPUT_NAMES. Derive from it, say these and `generate`, and
-    name the class in a config's DUMMY_INPUT_GENERATOR_CLASSES. The sizes are attributes: `self.batch_size`,
-    `self.sequence_length`, …; `self.random` is NumPy's generator of the seed."""
+    """Makes arrays for inputs whose names begin with one of SUPPORTED_INPUT_NAMES; Optimum's DummyInputGenerator.
+    Derive from it, define these and `generate`, and name the class in a config's DUMMY_INPUT_GENERATOR_CLASSES. The
+    sizes are attributes: `self.batch_size`, `self.sequence_length`, …; `self.random` is NumPy's generator, seeded with
+    `seed`. Not thread-safe."""
 
     SUPPORTED_INPUT_NAMES: Iterable[str] = ()
 
@@ -86,24 +92,26 @@ class DummyInputGenerator:
         self.random = np.random.default_rng(shapes.get("seed", 0))
 
     def supports_input(self, name: str) -> bool:
+        """Returns whether the name begins with one of SUPPORTED_INPUT_NAMES."""
         return name.startswith(tuple(self.SUPPORTED_INPUT_NAMES))
 
     def generate(self, name: str, int_dtype: str = "int64", float_dtype: str = "float32") -> Any:
-        """An array for the input."""
+        """Returns an array for the input; derived classes define it.
+        `int_dtype` is int64, int32 or int8; `float_dtype` is float32, float16 or bfloat16."""
         raise NotImplementedError(name)
 
     def random_int_tensor(self, shape: Sequence[int], max_value: int, min_value: int = 0, dtype: str = "int64") -> np.ndarray:
-        """In [min_value, max_value)."""
+        """Returns random integers in [min_value, max_value)."""
         return self.random.integers(min_value, max_value, shape).astype(dtype_of(dtype))
 
     def random_float_tensor(
         self, shape: Sequence[int], min_value: float = 0, max_value: float = 1, dtype: str = "float32"
     ) -> np.ndarray:
-        """In [min_value, max_value)."""
+        """Returns random numbers in [min_value, max_value)."""
         return self.random.uniform(min_value, max_value, shape).astype(dtype_of(dtype))
 
     def random_mask_tensor(self, shape: Sequence[int], padding_side: str = "right", dtype: str = "int64") -> np.ndarray:
-        """Ones, and on one side of the last axis zeros: at least one of each where there is room."""
+        """Returns ones with zeros on one side of the last axis, at least one of each where it is long enough."""
         length = shape[-1]
         mask = np.ones(shape, dtype_of(dtype))
         zeros = int(self.random.integers(1, length)) if length > 1 else 0
@@ -113,15 +121,17 @@ class DummyInputGenerator:
 
     @staticmethod
     def constant_tensor(shape: Sequence[int], value: float = 1, dtype: str = "int64") -> np.ndarray:
+        """Returns an array that is `value` everywhere."""
         return np.full(shape, value, dtype_of(dtype))
 
     @staticmethod
     def concat_inputs(inputs: Sequence[np.ndarray], dim: int) -> np.ndarray:
+        """Returns the arrays joined along `dim`."""
         return np.concatenate(inputs, axis=dim)
 
     @staticmethod
     def pad_input_on_dim(x: np.ndarray, dim: int, desired_length: int, value: float = 1) -> np.ndarray:
-        """`value` behind the elements of `dim` until it is that long."""
+        """Returns x with `value` behind the elements of `dim` until it has `desired_length`."""
         widths = [(0, 0)] * x.ndim
         widths[dim] = (0, max(desired_length - x.shape[dim], 0))
         return np.pad(x, widths, constant_values=value)
@@ -134,15 +144,20 @@ class DummyInputGenerator:
 
 
 def dummy_input_generators() -> list[str]:
-    """The kinds that the library brings: all of Optimum's, by the names of their classes."""
+    """Returns the names of the generators that the library has: all classes of Optimum's."""
     return _lathe.dummy_input_generators()
 
 
 class OnnxConfig:
-    """What an export of an architecture for a task looks like. Derive from it or from a class below, and say `inputs`.
+    """How an architecture is exported for a task; Optimum's OnnxConfig.
+    Derive from it or from a class below, and define `inputs`.
 
-    `config` is config.json as a dictionary. Instances are made anew for every file of an export; say nothing in
-    `__init__` that is not in these arguments."""
+    `config` is config.json as a dictionary. An instance is made for every file of an export, so `__init__` must set
+    nothing that does not follow from these arguments. NORMALIZED_CONFIG maps attributes to keys ("num_layers":
+    "n_layer"); ATOL_FOR_VALIDATION is the absolute tolerance of a validation; PAD_ATTENTION_MASK_TO_PAST makes the mask
+    cover the past; DUMMY_INPUT_GENERATOR_CLASSES are generators by name or class; DUMMY_INPUTS are beginnings of the
+    names that `make_dummy_input` handles; FORWARD_ARGUMENTS is the order of the file's inputs.
+    """
 
     NORMALIZED_CONFIG: Mapping[str, str] = {}  # "num_layers": "n_layer"; keys may lead into objects: "text_config.n_layer"
     ATOL_FOR_VALIDATION: float = 1e-5
@@ -173,35 +188,40 @@ class OnnxConfig:
 
     @property
     def inputs(self) -> dict[str, dict[int, str]]:
-        """Names, and of each which axes are of any size and what the size is called."""
+        """The inputs by name, each with the axes whose size is open and the name of the size."""
         return _lathe.plain_axes(self._asked(), False)
 
     @property
     def outputs(self) -> dict[str, dict[int, str]]:
-        """Unless overridden, what the task gives."""
+        """The outputs in the same form; unless it is overridden, those of the task.
+        Raises `lathe.Error` E6002 (not_supported) for a task that has no common outputs."""
         return _lathe.plain_axes(self._asked(), True)
 
     @property
     def normalized_config(self) -> NormalizedConfig:
+        """The configuration as a NormalizedConfig."""
         return NormalizedConfig._over(_lathe.config_of(self._asked()))
 
     @property
     def values_override(self) -> dict[str, Any]:
-        """Keys of config.json that are something else in the export."""
+        """Keys of config.json that have another value in the export."""
         return {}
 
     @property
     def patching_specs(self) -> dict[str, Callable[[Network, Any], Any]]:
-        """Puts something else in the place of modules before they are emitted: by the shell pattern of their paths a function
-        of the network and of what the module is called with."""
+        """Functions that replace modules before they are emitted, by the shell pattern of their paths.
+        Each is called with the network and the module's argument, and returns the tensor that replaces the module's
+        output."""
         return {}
 
     def make_dummy_input(self, name: str, batch_size: int, sequence_length: int, seed: int) -> Any:
-        """An array for an input whose name begins with one of DUMMY_INPUTS."""
+        """Returns an array for an input whose name begins with one of DUMMY_INPUTS; derived classes define it."""
         raise NotImplementedError(name)
 
     def generate_dummy_inputs(self, **shapes: int) -> dict[str, Any]:
-        """What a run of the file takes; `shapes`: batch_size=…, sequence_length=…, seed=…."""
+        """Returns synthetic inputs for a run of the file, by name.
+        `shapes` are batch_size=…, sequence_length=…, seed=…. Raises `lathe.Error` E6002 (not_supported) for an input
+        that no generator knows, E6001 (bad_argument) for an unknown size."""
         return {name: from_value(value) for name, value in _lathe.dummy_inputs(self._asked(), shapes).items()}
 
     @classmethod
@@ -257,75 +277,77 @@ class OnnxConfig:
 
 
 class OnnxConfigWithPast(OnnxConfig):
-    """Decoders that keep the keys and values of what they have read."""
+    """The base of decoders that keep the keys and values of what they have read; Optimum's OnnxConfigWithPast."""
 
     def add_past_key_values(self, inputs_or_outputs: dict[str, dict[int, str]], direction: str) -> None:
-        """past_key_values.N.key and .value for the "inputs", present.N.… for the "outputs"."""
+        """Adds past_key_values.N.key and .value to the "inputs", or present.N.key and .value to the "outputs".
+        Raises ValueError for another direction."""
         if direction not in ("inputs", "outputs"):
             raise ValueError(f"direction is 'inputs' or 'outputs', not {direction!r}")
         inputs_or_outputs.update(_lathe.past_axes(self._asked(), direction == "outputs"))
 
 
 class OnnxSeq2SeqConfigWithPast(OnnxConfigWithPast):
-    """Encoder-decoders."""
+    """The base of encoder-decoders; Optimum's OnnxSeq2SeqConfigWithPast."""
 
     def with_behavior(
         self, behavior: Union[str, ConfigBehavior], use_past: bool = False, use_past_in_inputs: bool = False
     ) -> "OnnxSeq2SeqConfigWithPast":
-        """Another of this class."""
+        """Returns another config of this class, for the encoder, the decoder or both."""
         return type(self)(
             self.config, self.task, use_past, use_past_in_inputs, ConfigBehavior(behavior), self.int_dtype, self.float_dtype
         )
 
 
 class TextEncoderOnnxConfig(OnnxConfig):
-    """Encoders of text."""
+    """The base of encoders of text; Optimum's TextEncoderOnnxConfig."""
 
 
 class TextDecoderOnnxConfig(OnnxConfigWithPast):
-    """Decoders of text that keep keys and values."""
+    """The base of decoders of text; Optimum's TextDecoderOnnxConfig.
+    Inputs are input_ids, attention_mask and, with a past, past_key_values.N.key and .value."""
 
     PAD_ATTENTION_MASK_TO_PAST = True
 
 
 class TextDecoderWithPositionIdsOnnxConfig(TextDecoderOnnxConfig):
-    """And that are told positions."""
+    """The base of decoders of text with the input position_ids; Optimum's TextDecoderWithPositionIdsOnnxConfig."""
 
 
 class TextSeq2SeqOnnxConfig(OnnxSeq2SeqConfigWithPast):
-    """Encoder-decoders of text."""
+    """The base of encoder-decoders of text; Optimum's TextSeq2SeqOnnxConfig."""
 
 
 class VisionOnnxConfig(OnnxConfig):
-    """Images."""
+    """The base of models of images; Optimum's VisionOnnxConfig."""
 
 
 class TextAndVisionOnnxConfig(OnnxConfig):
-    """Texts and images."""
+    """The base of models of texts and images; Optimum's TextAndVisionOnnxConfig."""
 
 
 class AudioOnnxConfig(OnnxConfig):
-    """Sound as a wave."""
+    """The base of models of audio as a wave; Optimum's AudioOnnxConfig."""
 
 
 class AudioToTextOnnxConfig(OnnxSeq2SeqConfigWithPast):
-    """Sound to text."""
+    """The base of encoder-decoders from audio to text; Optimum's AudioToTextOnnxConfig."""
 
 
 class Model:
-    """An architecture in one function: parameters with the names that they have in checkpoints, and what is computed from
-    them. Of modules, derive from `lathe.nn.Model`."""
+    """An architecture in one function: parameters with the names that checkpoints have, and what is computed from them.
+    To write one with modules, derive from `lathe.nn.Model`."""
 
     def __init__(self, config: dict[str, Any], task: str):
         self.config = config
         self.task = task
 
     def parameters(self) -> dict[str, tuple[int, ...]]:
-        """Name and shape of every weight; they are float32, others are converted."""
+        """Returns name and shape of every weight; they are float32, and weights of other types are converted."""
         raise NotImplementedError
 
     def forward(self, network: Network, inputs: dict[str, Any], weights: dict[str, Any]) -> dict[str, Any]:
-        """Appends the model: tensors by name in, tensors by name out."""
+        """Appends the model for tensors by name, and returns the outputs by name."""
         raise NotImplementedError
 
     def _forward(self, native: Any, inputs: dict[str, Any], weights: dict[str, Any]) -> dict[str, Any]:
@@ -336,8 +358,8 @@ class Model:
 
 
 class TasksManager:
-    """Which tasks there are, and which architectures can be exported for them: those of the library, and more that are
-    registered."""
+    """The tasks, and the architectures that can be exported for them; Optimum's TasksManager.
+    It has those of the library, and more that are registered. Not thread-safe while something is registered."""
 
     def __init__(self) -> None:
         self._native = _lathe.TasksManager()
@@ -345,44 +367,56 @@ class TasksManager:
 
     @staticmethod
     def get_all_tasks() -> list[str]:
+        """Returns the names of all tasks."""
         return _lathe.TasksManager.get_all_tasks()
 
     @staticmethod
     def map_from_synonym(task: str) -> str:
-        """"causal-lm" is "text-generation"; what is no synonym is itself."""
+        """Returns the task that a name is a synonym of, or the name itself: "causal-lm" is "text-generation"."""
         return _lathe.TasksManager.map_from_synonym(task)
 
     @staticmethod
     def synonyms_for_task(task: str) -> set[str]:
+        """Returns the other names of a task."""
         return _lathe.TasksManager.synonyms_for_task(task)
 
     @staticmethod
     def known_task(task: str) -> str:
-        """The task that it is or is a synonym of. Raises `lathe.Error` for others, with names that are near."""
+        """Returns the task that a name is or is a synonym of.
+        Raises `lathe.Error` E6001 (bad_argument), with similar names, for any other name."""
         return _lathe.TasksManager.known_task(task)
 
     @staticmethod
     def infer_library_from_model(checkpoint: Any) -> str:
-        """"transformers", "sentence_transformers", "diffusers", "timm": by the files of the directory."""
+        """Returns "transformers", "sentence_transformers", "diffusers" or "timm", by the files of the directory."""
         return _lathe.TasksManager.infer_library_from_model(os.fspath(checkpoint))
 
     def supports(self, model_type: str, task: str) -> bool:
+        """Returns whether the model type can be exported for the task."""
         return self._native.supports(model_type, task)
 
     def model_types(self) -> list[str]:
+        """Returns the model types that can be exported."""
         return self._native.model_types()
 
     def get_supported_tasks_for_model_type(self, model_type: str) -> list[str]:
+        """Returns the tasks that a model type can be exported for.
+        Raises `lathe.Error` E6002 (not_supported), with similar model types, for an unknown one."""
         return self._native.get_supported_tasks_for_model_type(model_type)
 
     def get_supported_model_type_for_task(self, task: str) -> list[str]:
+        """Returns the model types that can be exported for a task."""
         return self._native.get_supported_model_type_for_task(task)
 
     def infer_task_from_model(self, checkpoint: Any) -> str:
+        """Returns the task that a checkpoint was made for, from "architectures" of its config.json.
+        Raises `lathe.Error` E6001 (bad_argument) where these name none that is known."""
         return self._native.infer_task_from_model(os.fspath(checkpoint))
 
     def register(self, model_type: str, *tasks: str, overwrite_existing: bool = False):
-        """Decorates an OnnxConfig for these tasks, or an architecture: a `lathe.nn.Model`, or a Model."""
+        """Returns a decorator that registers an OnnxConfig, a `lathe.nn.Model` or a Model for these tasks.
+        Configs of a model type and task that are there already stay unless `overwrite_existing`. The decorator raises
+        `lathe.Error` E6001 (bad_argument) for an unknown task."""
 
         def decorate(cls: Any) -> Any:
             if issubclass(cls, (Model, nn.Model)):
@@ -423,10 +457,22 @@ def export(
     tasks: Optional[TasksManager] = None,
     **shapes: int,
 ) -> dict[str, Any]:
-    """Exports the checkpoint in a directory into another, validates it, and says what was made: "task", "files",
-    "validation", …. `dtype` is that of weights, fp32, fp16 or bf16; `int_dtype` that of inputs of whole numbers, int64, int32 or int8. `validation_memory` is in
-    GiB. `library_name` "transformers" exports what a sentence encoder is made around; by itself the files beside it say what it is. `shapes` are the sizes of
-    made-up inputs: batch_size=2, sequence_length=16, …. Raises `lathe.Error`; nothing is written then."""
+    """Exports the checkpoint in a directory into another, validates it, and returns a report; Optimum's main_export.
+
+    `task` "auto" is the one that the checkpoint was made for. `dtype` is the type of weights: fp32, fp16 or bf16;
+    `int_dtype` that of integer inputs: int64, int32 or int8. `optimize` is "O1", "O2" or "O3". `monolith`,
+    `no_post_process`, `legacy`, `variant` and `pad_token_id` have Optimum's meanings; `no_dynamic_axes` fixes all
+    sizes. `atol` and `ulps` (units in the last place) are the tolerances of the validation; `validation_seconds` is in
+    seconds, `validation_memory` in GiB. `reference` is a file of recorded inputs and outputs to compare with. `engine`
+    also writes plans. `library_name` "transformers" exports what a sentence encoder is made around; by default the
+    files beside it say what it is. `shapes` are the sizes of synthetic inputs: batch_size=2, sequence_length=16, ….
+
+    The report has "model_type", "library", "task", "opset", "files" (bytes by name), "unexpected", "untied",
+    "validation" and, with a reference, "recorded". Raises `lathe.Error`: E6001 (bad_argument) for an unknown task,
+    E6002 (not_supported) for an architecture that is not registered, E2308 (node_cannot_convert) for an opset that
+    cannot express the model, E4102 (run_bad_value) where a validation fails, E1004 (file_write_failed); nothing is
+    written then.
+    """
     options = {name: value for name, value in locals().items() if name not in ("checkpoint", "output", "tasks")}
     options["dtype"] = _DTYPES.get(dtype, dtype)
     options["optimize"] = _LEVELS.get(optimize or "", optimize)

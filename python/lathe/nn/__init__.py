@@ -1,5 +1,5 @@
-"""Networks made of modules: trees of layers with named parameters, which take their weights from a checkpoint or one by
-one, and append themselves to a `lathe.Network`.
+"""Networks are made of modules: trees of layers with named parameters, which append themselves to a `lathe.Network`.
+Parameters take their weights from a checkpoint or one by one; their names, shapes and layouts are PyTorch's.
 
     class Classifier(nn.Module):
         def __init__(self):

@@ -1,4 +1,4 @@
-"""Attention, rotary embeddings, masks and biases."""
+"""Attention, rotary embeddings, masks and position biases are modules and functions."""
 
 from __future__ import annotations
 
@@ -10,25 +10,28 @@ from lathe.nn._module import Module, Parameter, Tensor, natives, ref
 
 
 class Rope(Module):
-    """Rotary embedding. `options` have the names of `nn::RopeOptions`: theta, type, factor, max_positions, partial, …"""
+    """A rotary position embedding (RoFormer, Su et al. 2021), scaled as `rope_scaling` of transformers says.
+    `options` have the names of `nn::RopeOptions`: theta, type, factor, max_positions, partial, …"""
 
     def __init__(self, head_size: int, **options: Any):
         self._native = natives.Rope(head_size, options)
 
     def angles(self, positions: Tensor) -> tuple[TensorRef, TensorRef]:
-        """cos and sin for int64 [batch, length]; made once for all layers."""
+        """Returns cos and sin for positions, int64 [batch, length]; they are made once for all layers."""
         network = positions._tensor()._network
         cos, sin = self._native.angles(ref(positions))
         return network._tensor(cos), network._tensor(sin)
 
     def forward(self, x: Tensor, angles: tuple[Tensor, Tensor]) -> TensorRef:
-        """x [batch, heads, length, head_size] turned."""
+        """Appends x [batch, heads, length, head_size] rotated by the angles."""
         return self._call(x, ref(angles[0]), ref(angles[1]))
 
 
 class Attention(Module):
-    """Multi-head attention: q_proj, k_proj, v_proj, out_proj; groups of heads (MQA, GQA), causal, a sliding window, cross
-    attention, ALiBi, rope (options of `Rope`)."""
+    """Multi-head attention with the projections q_proj, k_proj, v_proj and out_proj.
+    `groups` are heads of keys and values (1 is MQA, fewer than `heads` GQA, 0 is `heads`). `memory_size` is the size of
+    what cross attention reads. `causal` and `window` mask where a call has no mask; `alibi` adds ALiBi's bias; `rope`
+    are options of `Rope`; `softcap` bounds the scores. Sizes of 0 follow from `size` and `heads`."""
 
     q_proj: Linear
     k_proj: Linear
@@ -66,19 +69,22 @@ class Attention(Module):
         positions: Optional[Tensor] = None,
         past: Optional[tuple[Tensor, Tensor]] = None,
     ) -> tuple[TensorRef, TensorRef, TensorRef]:
-        """x [batch, length, size] → the same, and the keys and values to give as `past` next time."""
+        """Appends attention of x [batch, length, size], and returns the output, the keys and the values.
+        Keys and values are the `past` of the next call. `memory` is [batch, keys, memory_size]; `padding` is [batch,
+        keys], nonzero for keys that count, past ones included; `mask` is added to the scores in place of all other
+        masks; `positions` are int64 [batch, length]; `past` is a pair of [batch, groups, past, head_size]."""
         key, value = past if past is not None else (None, None)
         output, keys, values = self._call(x, *map(ref, (memory, padding, mask, positions, key, value)))
         return output, keys, values
 
 
 def split_heads(module: Module, x: Tensor, heads: int) -> TensorRef:
-    """x [batch, length, heads · size] → [batch, heads, length, size]."""
+    """Appends x [batch, length, heads · size] as [batch, heads, length, size]."""
     return x._tensor()._network._tensor(natives.split_heads(module._native, ref(x), heads))
 
 
 def merge_heads(module: Module, x: Tensor) -> TensorRef:
-    """And back."""
+    """Appends x [batch, heads, length, size] as [batch, length, heads · size]."""
     return x._tensor()._network._tensor(natives.merge_heads(module._native, ref(x)))
 
 
@@ -92,7 +98,10 @@ def attend(
     scale: Optional[float] = None,
     softcap: float = 0.0,
 ) -> TensorRef:
-    """softmax(q · kᵀ · scale + mask) · v; q [batch, heads, queries, size], k and v with as many groups of heads."""
+    """Appends softmax(q · kᵀ · scale + mask) · v.
+    q is [batch, heads, queries, size], k [batch, groups, keys, size], v [batch, groups, keys, size']; heads is a
+    multiple of groups. `mask` is added to the scores; `scale` is 1 / √size by default; `softcap` bounds the scores, 0
+    does not."""
     native = natives.attend(module._native, ref(q), ref(k), ref(v), ref(mask), scale, softcap)
     return q._tensor()._network._tensor(native)
 
@@ -107,7 +116,10 @@ def attention_mask(
     causal: bool = False,
     window: int = 0,
 ) -> Optional[TensorRef]:
-    """What is added to scores; queries and keys: how many, int64 [1]; padding: [batch, keys], not 0 for keys that count."""
+    """Appends the mask that is added to scores: 0 where a key is seen, the lowest number of `dtype` where it is not.
+    `queries` and `keys`, int64 [1], are their numbers; `padding` is [batch, keys], nonzero for keys that count.
+    `window` limits how far back keys are seen, 0 does not. Returns [batch or 1, 1, queries or 1, keys], or None where
+    nothing is masked."""
     native = natives.attention_mask(module._native, ref(padding), ref(queries), ref(keys), type_name(dtype), causal, window)
     return None if native is None else keys._tensor()._network._tensor(native)
 
@@ -115,7 +127,8 @@ def attention_mask(
 def alibi_bias(
     module: Module, heads: int, keys: Tensor, *, queries: Optional[Tensor] = None, dtype: Any = "float32"
 ) -> TensorRef:
-    """ALiBi's bias of position [1, heads, queries or 1, keys]."""
+    """Appends ALiBi's position bias (Press et al. 2022), [1, heads, 1, keys].
+    With `queries` it is [1, heads, queries, keys]. `keys` and `queries`, int64 [1], are their numbers."""
     native = natives.alibi_bias(module._native, heads, ref(keys), type_name(dtype), ref(queries))
     return keys._tensor()._network._tensor(native)
 
@@ -130,6 +143,7 @@ def relative_bias(
     max_distance: int = 128,
     bidirectional: bool = True,
 ) -> TensorRef:
-    """T5's bias by buckets of distance: weight [buckets, heads] → [1, heads, queries, keys]."""
+    """Appends T5's relative position bias (Raffel et al. 2020), [1, heads, queries, keys].
+    weight is [buckets, heads]. `queries` and `keys`, int64 [1], are their numbers."""
     arguments = (ref(queries), ref(keys), buckets, max_distance, bidirectional)
     return keys._tensor()._network._tensor(natives.relative_bias(module._native, weight._native, *arguments))

@@ -1,4 +1,4 @@
-"""Layers that are called with one tensor, recurrent ones, and activations."""
+"""Layers are called with one tensor or, recurrent ones, with states; activations are functions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from lathe.nn._module import Module, Parameter, Tensor, natives, ref
 
 class _Of1(Module):
     def forward(self, x: Tensor) -> TensorRef:
+        """Appends the layer for x and returns its output; the class says which shapes they have."""
         return self._call(x)
 
 
 class Linear(_Of1):
-    """x [..., in] → [..., out]. weight [out, in], or [in, out] with `transposed`; bias [out]."""
+    """Appends x · weightᵀ + bias for x [..., in], which gives [..., out]; PyTorch's Linear.
+    weight is [out, in], or [in, out] with `transposed` (the Conv1D of GPT-2); bias is [out]."""
 
     weight: Parameter
     bias: Parameter
@@ -25,8 +27,9 @@ class Linear(_Of1):
 
 
 class Lora(_Of1):
-    """Low-rank adaptation of a Linear, whose parameters it shares: base(x) + scale · lora_B(lora_A(x)); `alpha` / rank is
-    the scale."""
+    """A low-rank adaptation of a Linear (LoRA, Hu et al. 2021): base(x) + scale · lora_B(lora_A(x)).
+    It shares the parameters of `base`. lora_A.weight is [rank, in], lora_B.weight [out, rank]; the scale is `alpha` /
+    rank."""
 
     base_layer: Linear
     lora_A: Linear
@@ -37,6 +40,7 @@ class Lora(_Of1):
 
     @property
     def scale(self) -> float:
+        """The factor of the adaptation, which can be set; with 0 the base alone is appended."""
         return self._native.scale
 
     @scale.setter
@@ -44,12 +48,14 @@ class Lora(_Of1):
         self._native.scale = scale
 
     def merged_weight(self) -> Any:
-        """The base's weight with the adaptation added, for an engine that is refitted."""
+        """Returns the base's weight with the adaptation added, of its type and layout, for an engine that is refitted.
+        Raises `lathe.Error` E6001 (bad_argument) where one of the three weights is not bound."""
         return array_from_tensor(self._native.merged_weight())
 
 
 class Embedding(_Of1):
-    """Rows of weight [count, size]; indices of any shape, int64 or int32."""
+    """Rows of weight [count, size] at indices of any shape and integer type; PyTorch's Embedding.
+    The output is [..., size]."""
 
     weight: Parameter
 
@@ -58,7 +64,8 @@ class Embedding(_Of1):
 
 
 class LayerNorm(_Of1):
-    """Over the last axes, whose sizes are `shape`."""
+    """A layer normalization over the last axes, whose sizes are `shape`; PyTorch's LayerNorm.
+    weight and bias have that shape."""
 
     weight: Parameter
     bias: Parameter
@@ -68,7 +75,9 @@ class LayerNorm(_Of1):
 
 
 class RmsNorm(_Of1):
-    """x / √(mean(x²) + epsilon) · weight over the last axis. `plus_one`: weight is added to 1."""
+    """A root mean square normalization over the last axis: x / √(mean(x²) + epsilon) · weight.
+    It is transformers' LlamaRMSNorm. weight is [size]; `plus_one` adds 1 to it, as Gemma does. Types narrower than
+    float32 are computed in float32."""
 
     weight: Parameter
 
@@ -77,7 +86,8 @@ class RmsNorm(_Of1):
 
 
 class GroupNorm(_Of1):
-    """x [N, channels, spatial…]."""
+    """A group normalization of x [N, channels, spatial…], with at least one spatial axis; PyTorch's GroupNorm.
+    weight and bias are [channels]."""
 
     weight: Parameter
     bias: Parameter
@@ -87,7 +97,8 @@ class GroupNorm(_Of1):
 
 
 class BatchNorm(_Of1):
-    """x [N, channels, …], by the running statistics."""
+    """A batch normalization of x [N, channels, …] with the running statistics; PyTorch's BatchNorm in evaluation.
+    weight, bias, running_mean and running_var are [channels]."""
 
     weight: Parameter
     bias: Parameter
@@ -119,19 +130,23 @@ class _Conv(_Of1):
 
 
 class Conv1d(_Conv):
-    """x [N, in, L]. weight [out, in / groups, window], bias [out]. Lists have a number for every spatial axis, or one."""
+    """A convolution of x [N, in, L], which gives [N, out, L']; PyTorch's Conv1d.
+    weight is [out, in / groups, window], bias [out]. Lists have a number for every spatial axis, or one for all."""
 
 
 class Conv2d(_Conv):
-    """x [N, in, H, W]."""
+    """A convolution of x [N, in, H, W], which gives [N, out, H', W']; PyTorch's Conv2d.
+    weight is [out, in / groups, h, w], bias [out]."""
 
 
 class Conv3d(_Conv):
-    """x [N, in, D, H, W]."""
+    """A convolution of x [N, in, D, H, W], which gives [N, out, D', H', W']; PyTorch's Conv3d.
+    weight is [out, in / groups, d, h, w], bias [out]."""
 
 
 class ConvTranspose2d(_Of1):
-    """x [N, in, H, W]. weight [in, out / groups, h, w], bias [out]."""
+    """A transposed convolution of x [N, in, H, W], which gives [N, out, H', W']; PyTorch's ConvTranspose2d.
+    weight is [in, out / groups, h, w], bias [out]."""
 
     weight: Parameter
     bias: Parameter
@@ -169,34 +184,40 @@ class _Pool(_Of1):
 
 
 class MaxPool(_Pool):
-    """Over windows of the spatial axes of x [N, C, spatial…]; no stride: the window."""
+    """The maximum over windows of the spatial axes of x [N, C, spatial…]; PyTorch's MaxPool1d to MaxPool3d.
+    The stride is the window where none is given. `round_up` rounds the output's sizes up."""
 
 
 class AvgPool(_Pool):
-    """`count_padding`: divide by the window's size at the edges too."""
+    """The average over windows of the spatial axes of x [N, C, spatial…]; PyTorch's AvgPool1d to AvgPool3d.
+    The stride is the window where none is given. `count_padding` divides by the window's size at the edges too."""
 
 
 class GlobalAvgPool(_Of1):
-    """The average of each channel, its spatial axes of size 1."""
+    """The average of each channel of x [N, C, spatial…], with spatial axes of size 1."""
 
     def __init__(self) -> None:
         self._native = natives.GlobalAvgPool()
 
 
 class Activation(_Of1):
-    """By the names of configurations: "gelu", "gelu_new", "quick_gelu", "silu", …"""
+    """An activation by the name that configurations of transformers have: "gelu", "gelu_new", "quick_gelu", "silu", …
+    Raises `lathe.Error` E6001 (bad_argument), with similar names, for an unknown one."""
 
     def __init__(self, name: str):
         self._native = natives.Activation(name)
 
 
 class Cast(_Of1):
+    """A conversion of x to an element type."""
+
     def __init__(self, dtype: Any):
         self._native = natives.Cast(type_name(dtype))
 
 
 class Mlp(_Of1):
-    """fc2(activation(fc1(x)))."""
+    """Two linear layers with an activation between them: fc2(activation(fc1(x))).
+    x and the output are [..., size], the inner tensor is [..., inner]."""
 
     fc1: Linear
     fc2: Linear
@@ -206,7 +227,8 @@ class Mlp(_Of1):
 
 
 class GatedMlp(_Of1):
-    """down_proj(activation(gate_proj(x)) · up_proj(x))."""
+    """A gated multilayer perceptron as Llama has it: down_proj(activation(gate_proj(x)) · up_proj(x)).
+    x and the output are [..., size], the inner tensors are [..., inner]."""
 
     gate_proj: Linear
     up_proj: Linear
@@ -236,21 +258,30 @@ class _Recurrent(Module):
 
 
 class Lstm(_Recurrent):
-    """As PyTorch's: weight_ih_l0 [4 · hidden, in], …; returns output, last states and last cells."""
+    """A long short-term memory; PyTorch's LSTM.
+    x is [length, batch, in], or [batch, length, in] with `batch_first`. Parameters are weight_ih_l0 [4 · hidden, in],
+    weight_hh_l0 [4 · hidden, hidden], bias_ih_l0, bias_hh_l0 [4 · hidden], …_l0_reverse, …_l1, …"""
 
     def forward(self, x: Tensor, hidden: Optional[Tensor] = None, cell: Optional[Tensor] = None) -> tuple[TensorRef, ...]:
+        """Appends the layers and returns the output, the last states and the last cells.
+        The output is [length, batch, directions · hidden], or batch first; states and cells, given and returned, are
+        [layers · directions, batch, hidden], 0 by default."""
         return tuple(self._states(x, hidden, cell))
 
 
 class Gru(_Recurrent):
-    """As PyTorch's; returns output and last states."""
+    """A gated recurrent unit; PyTorch's GRU.
+    x is [length, batch, in], or [batch, length, in] with `batch_first`. Parameters are those of `Lstm` with 3 · hidden
+    rows."""
 
     def forward(self, x: Tensor, hidden: Optional[Tensor] = None) -> tuple[TensorRef, ...]:
+        """Appends the layers and returns the output and the last states, with the shapes of `Lstm.forward`."""
         return tuple(self._states(x, hidden, None)[:2])
 
 
 def activate(module: Module, name: str, x: Tensor) -> TensorRef:
-    """An activation by the name of a configuration, called after the module."""
+    """Appends an activation by the name that configurations of transformers have, as part of `module`.
+    Raises `lathe.Error` E6001 (bad_argument), with similar names, for an unknown one."""
     return x._tensor()._network._tensor(natives.activate(module._native, name, ref(x)))
 
 
@@ -259,6 +290,7 @@ def _activation(name: str) -> Callable[[Tensor], TensorRef]:
         return activate(Module(), name, x)
 
     function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Appends the activation {name} of x, which it returns, as part of no module."
     return function
 
 

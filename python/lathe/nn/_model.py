@@ -1,4 +1,4 @@
-"""Models by name, and how modules become networks."""
+"""Models have names, and modules become networks."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ InputSpec = tuple[Any, Sequence[Union[int, str]]]
 
 
 class Model(Module):
-    """An architecture with the head for a task; inputs and outputs have names. Derive from it, take `config` (config.json
-    as a dictionary) and `task`, and register it: `ModelRegistry.add`, `lathe.exporters.TasksManager.register`."""
+    """An architecture with the head for a task, whose inputs and outputs have names.
+    Derive from it, take `config` (config.json as a dictionary) and `task`, and register it: `ModelRegistry.add`,
+    `lathe.exporters.TasksManager.register`. `base_prefix` is the prefix under which published checkpoints with a head
+    keep the body, "bert."; `other_parts` are pairs as of `Module.bind`."""
 
     base_prefix: str = ""  # under which published checkpoints with a head keep the body: "bert."
     other_parts: Sequence[tuple[str, str]] = ()  # of its paths, and what checkpoints may have in their place: "encoder.layer.", "layers."
 
     def forward(self, network: Network, inputs: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Appends the model: tensors by name in, tensors by name out."""
+        """Appends the model for tensors by name, and returns the outputs by name.
+        The names are those of Optimum's files. Raises `lathe.Error` E6001 (bad_argument) where an input is missing."""
         native = self._native.forward(network._native, {name: ref(t) for name, t in inputs.items()})
         return {name: network._tensor(t) for name, t in native.items()}
 
@@ -31,34 +34,41 @@ class Model(Module):
         return {name: ref(t) for name, t in outputs.items()}
 
     def bind(self, checkpoint: Any, **options: Any) -> dict[str, Any]:
+        """Binds as `Module.bind` does, with the model's own `base_prefix` and `other_parts` by default."""
         options.setdefault("base_prefix", self.base_prefix)
         options.setdefault("other_parts", self.other_parts)
         return super().bind(checkpoint, **options)
 
 
 class ModelRegistry:
-    """Architectures by "model_type" of config.json and task: those of the library, and more that are added."""
+    """Architectures by "model_type" of config.json and task: those of the library, and those that are added.
+    Not thread-safe while something is added."""
 
     def __init__(self) -> None:
         self._own: dict[tuple[str, str], Callable[[dict[str, Any], str], Model]] = {}
 
     def add(self, model_type: str, tasks: Iterable[str], make: Callable[[dict[str, Any], str], Model]) -> None:
-        """`make(config, task)`: a class that derives from Model, or a function."""
+        """Registers `make(config, task)`, a class that derives from Model or a function.
+        It replaces what was there."""
         self._own.update({(model_type, task): make for task in tasks})
 
     def model_types(self) -> list[str]:
+        """Returns the model types, sorted."""
         return sorted({*natives.model_types(), *(model_type for model_type, _ in self._own)})
 
     def contains(self, model_type: str, task: str) -> bool:
+        """Returns whether there is an architecture for the model type and task."""
         return model_type in self.model_types() and task in self.tasks(model_type)
 
     def tasks(self, model_type: str) -> list[str]:
+        """Returns the tasks of a model type.
+        Raises `lathe.Error` E6001 (bad_argument), with similar model types, where it is unknown."""
         own = [task for known, task in self._own if known == model_type]
         return own or natives.model_tasks(model_type)
 
     def make(self, config: Any, task: str) -> Model:
-        """Of a config.json: its path, that of its directory, or a dictionary. Raises `lathe.Error` for a model type or task
-        that is not known, with those that are near."""
+        """Returns the model of a config.json, which is its path, that of its directory, or a dictionary.
+        Raises `lathe.Error` E6001 (bad_argument) for an unknown model type or task, with similar ones."""
         if not isinstance(config, Mapping):
             path = os.fspath(config)
             path = os.path.join(path, "config.json") if os.path.isdir(path) else path
@@ -73,9 +83,10 @@ class ModelRegistry:
 
 
 class Emission:
-    """`with Emission(network, module):` the module and those below it append to that network, a body too, and name layers
-    and constants by their paths. Raises `lathe.Error` that lists all parameters without weights. `substitutes`: a shell
-    pattern of paths, and a function of the network and x that gives what stands there instead."""
+    """Names layers and constants that modules append to a network: `with Emission(network, module):`.
+    Inside it the module and those below it name what they append by their paths; `prefix` goes before all paths.
+    `substitutes` maps shell patterns of paths to functions of the network and x that return what replaces such a
+    module. Raises `lathe.Error` E6001 (bad_argument) that lists all parameters without weights."""
 
     def __init__(
         self,
@@ -103,8 +114,9 @@ class Emission:
 def build_network(
     module: Module, inputs: Mapping[str, InputSpec], *, outputs: Sequence[str] = (), name: str = ""
 ) -> Network:
-    """A network of a module: an input of each name, element type and shape, given in order (to a Model by name), and what
-    it returns as outputs of these names (of a Model, its own)."""
+    """Returns a network of a module: its inputs by name with element type and shape, in order, and its outputs.
+    A Model is given its inputs by name and names its own outputs; otherwise `outputs` are the names. Raises what
+    `Emission` and the calls of `lathe.Network` raise."""
     network = Network(name)
     given = {called: network.add_input(called, dtype, shape) for called, (dtype, shape) in inputs.items()}
     with Emission(network, module):

@@ -1,4 +1,4 @@
-"""Modules and their parameters."""
+"""Modules are trees of parameters."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ CLASSES: dict[str, type[Module]] = {}
 
 
 def ref(x: Optional[Tensor]) -> _lathe.TensorRef:
+    """Returns the native handle of a tensor or layer, and an empty one for None."""
     if x is None:
         return _lathe.TensorRef()
     if not isinstance(x, (TensorRef, Layer)):
@@ -24,8 +25,9 @@ def ref(x: Optional[Tensor]) -> _lathe.TensorRef:
 
 
 class Parameter:
-    """Weights that a module wants: an element type, a shape and, once bound, values. A handle: `a.weight = b.weight` ties
-    two, which are one constant of a network and stored once in its file."""
+    """Weights that a module needs: an element type, a shape and, once bound, values; PyTorch's Parameter.
+    It is a handle: `a.weight = b.weight` ties two, which are one constant of a network and are stored once in its file.
+    As thread-safe as its module."""
 
     def __init__(self, dtype: Any = "float32", shape: Iterable[int] = ()):
         self._native = natives.Parameter(type_name(dtype), tuple(shape))
@@ -38,39 +40,42 @@ class Parameter:
 
     @property
     def dtype(self) -> str:
+        """The element type, which can be set; weights of another type are then removed."""
         return self._native.dtype()
 
     @dtype.setter
     def dtype(self, dtype: Any) -> None:
-        """What is expected from now on; weights of another type are taken away."""
         self._native.set_dtype(type_name(dtype))
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The shape."""
         return self._native.shape()
 
     @property
     def bound(self) -> bool:
+        """True once it has values."""
         return self._native.bound()
 
     @property
     def name(self) -> str:
-        """Its path in the tree that it was last bound or emitted in."""
+        """Its path in the tree that it was last bound or emitted in, "" before."""
         return self._native.name()
 
     @property
     def value(self) -> Any:
-        """The weights as an array; raises `lathe.Error` while there are none."""
+        """The weights as an array, which can be set.
+        Set it to an array, anything with DLPack, numbers, or a tensor of `lathe.from_file`, of the parameter's type and
+        shape: `lathe.Error` E2103 (tensor_bad_type) or E2101 (tensor_bad_shape) otherwise. Arrays are lent, not copied,
+        and must not change any more. Reading raises `lathe.Error` E6001 (bad_argument) while there are no weights."""
         return array_from_tensor(self._native.value())
 
     @value.setter
     def value(self, value: Any) -> None:
-        """An array, anything with DLPack, numbers, or what `lathe.from_file` maps: of the parameter's type and shape, or
-        `lathe.Error` says what was expected. Arrays are lent, not copied, and must not change any more."""
         self._native.set_value(constant_tensor(value, self.dtype))
 
     def reset(self) -> None:
-        """Takes the weights away again."""
+        """Removes the weights."""
         self._native.reset()
 
     def __eq__(self, other: Any) -> bool:
@@ -101,8 +106,9 @@ class _Members:
 
 
 class Module:
-    """A part of a model that has parameters and other modules as attributes, or lists of them. Derive from it, make the
-    members in `__init__` after `super().__init__()`, and append layers in `forward`. For one thread at a time."""
+    """A part of a model with parameters and other modules as attributes, or lists of them; PyTorch's Module.
+    Derive from it, make the members in `__init__` after `super().__init__()`, and append layers in `forward`. Use a
+    module, and all that share parameters with it, from one thread at a time."""
 
     _native: Any
 
@@ -175,27 +181,29 @@ class Module:
         return (self[i] for i in range(len(self)))
 
     def named_parameters(self) -> dict[str, Parameter]:
-        """By path; tied ones once, under their first path."""
+        """Returns the parameters by path; tied ones appear once, under their first path."""
         return {name: Parameter._over(native) for name, native, _ in self._native.named_parameters()}
 
     def aliases(self) -> dict[str, list[str]]:
-        """Other paths of tied parameters, by the first."""
+        """Returns the other paths of tied parameters, by their first path."""
         return {name: others for name, _, others in self._native.named_parameters() if others}
 
     def parameter(self, path: str) -> Parameter:
-        """By path or alias; raises `lathe.Error` with paths that are near."""
+        """Returns a parameter by path or alias.
+        Raises `lathe.Error` E6001 (bad_argument), with similar paths, where there is none."""
         return Parameter._over(self._native.parameter(path))
 
     def named_modules(self) -> dict[str, "Module"]:
-        """This module under the empty path, and all below it."""
+        """Returns this module under the empty path, and all below it by their paths."""
         return {path: Module._over(native, self) if path else self for path, native in self._native.named_modules()}
 
     def unbound(self) -> list[str]:
-        """Paths of parameters without weights."""
+        """Returns the paths of parameters without weights."""
         return self._native.unbound()
 
     def to(self, dtype: Any) -> "Module":
-        """All parameters of floats are of this type from now on; what is bound is converted."""
+        """Makes `dtype` the type of all floating-point parameters, converts their weights, and returns the module.
+        Raises `lathe.Error` E6001 (bad_argument) for a type that weights cannot be converted to."""
         self._native.to(type_name(dtype))
         return self
 
@@ -209,8 +217,13 @@ class Module:
         convert: bool = False,
         allow_missing: bool = False,
     ) -> dict[str, Any]:
-        """Every parameter gets the tensor of its path from a checkpoint (a path, or a `lathe.Checkpoint`), mapped. Returns
-        {"bound": …, "missing": …, "unexpected": …, "converted": …, "untied": …}. Raises `lathe.Error` that lists all that are missing."""
+        """Gives every parameter the tensor of its path in a checkpoint (a path, or a `lathe.Checkpoint`), mapped.
+        `rename` replaces beginnings of the checkpoint's names. `base_prefix` is a prefix that only one side may have.
+        `other_parts` are parts of the module's paths with what the checkpoint may have in their place. `convert`
+        converts floating-point tensors of another type, `allow_missing` leaves parameters that are missing. Returns
+        "bound", "missing", "unexpected", "converted" and "untied". Raises `lathe.Error`: E6001 (bad_argument) that
+        lists all missing paths, E2103 (tensor_bad_type) or E2101 (tensor_bad_shape) for the first tensor that does not
+        fit; nothing is bound then."""
         opened = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
 
         def pairs(given: Union[Mapping[str, str], Iterable[tuple[str, str]]]) -> list[tuple[str, str]]:
@@ -223,7 +236,7 @@ class Module:
     # What it appends
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Appends layers for tensors of a network, and returns tensors."""
+        """Appends layers for tensors of a network, and returns tensors; derived classes define it."""
         raise NotImplementedError(f"{type(self).__name__}.forward")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -239,12 +252,12 @@ class Module:
         return tuple(map(network._tensor, result)) if isinstance(result, list) else network._tensor(result)
 
     def use(self, parameter: Parameter, x: Tensor) -> TensorRef:
-        """The parameter as a constant of the network that x is in, added once."""
+        """Returns the parameter as a constant of the network that x is in, which is added once."""
         return x._tensor()._network._tensor(self._native.use(ref(x), parameter._native))
 
     def op(self, op: str, *inputs: Any, **attributes: Any) -> TensorRef:
-        """Appends an ONNX operator that is called after this module, and returns its first output; parameters may be
-        given as they are. The first tensor says which network it is appended to."""
+        """Appends an ONNX operator as part of this module, and returns its first output.
+        Parameters may be given as inputs; the first tensor says which network the operator is appended to."""
         x = next(i for i in inputs if isinstance(i, (TensorRef, Layer)))
         network = x._tensor()._network
         given = [self.use(i, x) if isinstance(i, Parameter) else i for i in inputs]
