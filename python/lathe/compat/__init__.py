@@ -1,4 +1,4 @@
-"""Programs written against other runtimes, unchanged.
+"""Programs that are written against other runtimes run unchanged.
 
     import lathe.compat
     lathe.compat.install()          # from here on, `import onnxruntime` is Lathe
@@ -23,8 +23,8 @@ _replaced: dict[str, ModuleType] = {}
 
 
 def install() -> None:
-    """Makes `import onnxruntime` (and its `capi` modules) give `lathe.compat.onnxruntime`. Safe to call twice. A real
-    onnxruntime that is already imported stays with those who hold it."""
+    """Makes `import onnxruntime` (and its `capi` modules) give `lathe.compat.onnxruntime`.
+    It may be called twice. A real onnxruntime that is already imported stays with those who hold it."""
     ours = importlib.import_module("lathe.compat.onnxruntime")
     if sys.modules.get("onnxruntime") is ours:
         return

@@ -1,4 +1,6 @@
-"""python -m lathe.compat SCRIPT [arguments…]      runs a program with Lathe in onnxruntime's place
+"""Runs programs that are written for onnxruntime on Lathe.
+
+python -m lathe.compat SCRIPT [arguments…]      runs a program with Lathe in onnxruntime's place
 python -m lathe.compat -m MODULE [arguments…]   the same for a module
 python -m lathe.compat --table                  prints what becomes of onnxruntime's options, as Markdown"""
 
@@ -12,6 +14,7 @@ from lathe import compat
 
 
 def main(arguments: list[str]) -> int:
+    """Runs the program that the arguments name and returns the exit code."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__)
         return 0 if arguments else 2

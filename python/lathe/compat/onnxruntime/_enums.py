@@ -1,4 +1,4 @@
-"""Enumerations that print as pybind11's do."""
+"""Enumerations print as pybind11's do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 class NamedInt(enum.IntEnum):
-    """A number whose text is its name, with that of its type."""
+    """A number whose text is the name of its type and its own."""
 
     def __str__(self) -> str:
         return f"{type(self).__name__}.{self.name}"

@@ -1,4 +1,4 @@
-"""onnxruntime's exception types, and which of Lathe's codes becomes which."""
+"""Lathe's errors become onnxruntime's exceptions by their codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _MODULE = "onnxruntime.capi.onnxruntime_pybind11_state"
 
 
 def _make(name: str) -> type[Exception]:
-    return type(name, (Exception,), {"__module__": _MODULE})
+    doc = f"onnxruntime's exception {name}; its cause is the `lathe.Error`, where there is one."
+    return type(name, (Exception,), {"__module__": _MODULE, "__doc__": doc})
 
 
 # In the order of onnxruntime's status codes, which start at 1.
@@ -37,7 +38,7 @@ _PREFIX = {name: f"[ONNXRuntimeError] : {i} : {word} : " for i, (name, word) in 
 
 
 def error(name: str, message: str) -> Exception:
-    """An exception of that type with the prefix that programs look for."""
+    """Returns an exception of that type with the prefix that programs look for."""
     return TYPES[name](_PREFIX[name] + message)
 
 
@@ -68,6 +69,7 @@ _BY_CODE = (
 
 
 def from_lathe(e: Error) -> Exception:
+    """Returns the exception of onnxruntime that a `lathe.Error` becomes."""
     name = next(name for prefix, name in _BY_CODE if e.code.startswith(prefix))
     message = str(e)
     if e.code == "E4201":
@@ -85,7 +87,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def translated(function: _Function) -> _Function:
-    """Lathe's errors come out as onnxruntime's, with the original as their cause."""
+    """Makes a function raise onnxruntime's exceptions in place of Lathe's, which become their causes."""
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

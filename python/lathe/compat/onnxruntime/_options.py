@@ -1,5 +1,5 @@
-"""Session and run options. What becomes of each is said once, in OPTIONS; the classes and the table in the
-documentation follow from it."""
+"""OPTIONS says once what becomes of each session and run option; the classes and the table of the docs follow from it.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from lathe.compat.onnxruntime._errors import error
 
 
 class GraphOptimizationLevel(NamedInt):
+    """onnxruntime.GraphOptimizationLevel: the levels none, basic, extended and all (ORT_ENABLE_LAYOUT is all, too)."""
+
     ORT_DISABLE_ALL = 0
     ORT_ENABLE_BASIC = 1
     ORT_ENABLE_EXTENDED = 2
@@ -29,11 +31,15 @@ _LEVELS = {
 
 
 class ExecutionMode(NamedInt):
+    """onnxruntime.ExecutionMode, which has no effect: the plan decides."""
+
     ORT_SEQUENTIAL = 0
     ORT_PARALLEL = 1
 
 
 class ExecutionOrder(NamedInt):
+    """onnxruntime.ExecutionOrder, which has no effect: the plan decides."""
+
     DEFAULT = 0
     PRIORITY_BASED = 1
     MEMORY_EFFICIENT = 2
@@ -44,8 +50,9 @@ HONOURED, ACCEPTED, REFUSED = "honoured", "accepted", "refused"
 
 @dataclass(frozen=True)
 class Option:
-    """`treatment`: honoured (it does what it says), accepted (it may be set and read back; results do not depend on
-    it), refused (using it raises NotImplemented, because the program counts on an effect that would be missing)."""
+    """One option of onnxruntime and what Lathe does with it.
+    `treatment` is honoured (it does what it says), accepted (it may be set and read back; results do not depend on it)
+    or refused (using it raises NotImplemented, because the program relies on an effect that would be missing)."""
 
     where: str
     name: str
@@ -152,7 +159,7 @@ OPTIONS = (
 
 
 def table() -> str:
-    """OPTIONS as a Markdown table."""
+    """Returns OPTIONS as a Markdown table."""
     rows = [f"| {o.where} | `{o.name}` | {o.treatment} | {o.note} |" for o in OPTIONS]
     return "\n".join(["| where | name | treatment | meaning here |", "|---|---|---|---|", *rows]) + "\n"
 
@@ -212,10 +219,14 @@ def _refusing(where: str, name: str) -> Callable[..., None]:
         raise _refused(where, name)
 
     method.__name__ = name
+    method.__doc__ = f"Raises NotImplemented in the place of onnxruntime.{where}.{name}; the table of options says why."
     return method
 
 
 class SessionOptions(_Attributes, where=_S):
+    """onnxruntime.SessionOptions: options of an InferenceSession as attributes. Not thread-safe.
+    Setting an option that Lathe refuses raises NotImplemented; an unknown one raises AttributeError."""
+
     def __init__(self) -> None:
         super().__init__()
         self._sizes: dict[str, int] = {}
@@ -223,23 +234,29 @@ class SessionOptions(_Attributes, where=_S):
         self._load_control = _lathe.RunControl()
 
     def add_free_dimension_override_by_name(self, dim_name: str, dim_value: int) -> None:
+        """Fixes the size of a symbol, as onnxruntime.SessionOptions.add_free_dimension_override_by_name."""
         self._sizes[str(dim_name)] = int(dim_value)
 
     def add_session_config_entry(self, key: str, value: str) -> None:
+        """Sets an entry of the session's configuration, as onnxruntime.SessionOptions.add_session_config_entry."""
         if key == "session.load_model_format" and value.upper() == "ORT":
             raise _refused(_SC, key)
         self._entries[str(key)] = str(value)
 
     def get_session_config_entry(self, key: str) -> str:
+        """Returns an entry of the session's configuration, as onnxruntime.SessionOptions.get_session_config_entry."""
         return self._entry(key)
 
     def set_load_cancellation_flag(self, value: bool) -> None:
+        """Stops building, as onnxruntime.SessionOptions.set_load_cancellation_flag; from any thread."""
         self._load_control.cancel() if value else self._load_control.reset()
 
     def add_provider(self, name: str, options: Optional[dict[str, str]] = None) -> None:
+        """Adds an execution provider, as onnxruntime.SessionOptions.add_provider."""
         self._providers.append((name, dict(options or {})))
 
     def has_providers(self) -> bool:
+        """Returns whether a provider was added, as onnxruntime.SessionOptions.has_providers."""
         return bool(self._providers)
 
     add_free_dimension_override_by_denotation = _refusing(_S, "add_free_dimension_override_by_denotation")
@@ -261,6 +278,9 @@ class SessionOptions(_Attributes, where=_S):
 
 
 class RunOptions(_Attributes, where=_R):
+    """onnxruntime.RunOptions: options of one run as attributes.
+    `terminate` may be set from any thread and ends the run."""
+
     def __init__(self) -> None:
         super().__init__()
         self._control = _lathe.RunControl()
@@ -270,9 +290,11 @@ class RunOptions(_Attributes, where=_R):
             self._control.cancel() if value else self._control.reset()
 
     def add_run_config_entry(self, key: str, value: str) -> None:
+        """Sets an entry of the configuration, which has no effect, as onnxruntime.RunOptions.add_run_config_entry."""
         self._entries[str(key)] = str(value)
 
     def get_run_config_entry(self, key: str) -> str:
+        """Returns an entry of the run's configuration, as onnxruntime.RunOptions.get_run_config_entry."""
         return self._entry(key)
 
     add_active_adapter = _refusing(_R, "add_active_adapter")

@@ -1,4 +1,4 @@
-"""What `SessionOptions.enable_profiling` writes: the runs of a session in onnxruntime's form of Chrome's trace."""
+"""`SessionOptions.enable_profiling` writes the runs of a session in onnxruntime's form of Chrome's trace."""
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ class _Recorded:
                 time.sleep(0.001)
 
     def events(self, thread: int) -> Iterator[dict[str, Any]]:
+        """Yields the events of the context's profile for the trace."""
         profile = self._profile()
         for start, seconds in profile.run_events:
             for name in ("model_run", "SequentialExecutor::Execute"):
@@ -89,7 +90,7 @@ class _Recorded:
 
 
 class SessionProfiler:
-    """Lends out contexts that record; safe from many threads. The file is written by `end`, or when the session goes."""
+    """Lends out contexts that record, to many threads at once; `end` or the end of the session writes the file."""
 
     def __init__(self, session: Any, engine: _lathe.Engine, prefix: str, began: float):
         self.start_ns = int(began * 1e9)
@@ -104,10 +105,11 @@ class SessionProfiler:
 
     @property
     def recording(self) -> bool:
+        """True until the file is written."""
         return self._finalizer.alive
 
     def make_context(self) -> _lathe.Context:
-        """One for as long as the caller wants it."""
+        """Returns a context that the caller keeps."""
         context = self._engine.create_context()
         with self._lock:
             if self.recording:
@@ -116,6 +118,7 @@ class SessionProfiler:
 
     @contextlib.contextmanager
     def lent_context(self) -> Iterator[_lathe.Context]:
+        """Lends a context for a `with` block."""
         with self._lock:
             context: Optional[_lathe.Context] = self._idle.pop() if self._idle else None
         context = context or self.make_context()
@@ -126,7 +129,7 @@ class SessionProfiler:
                 self._idle.append(context)
 
     def end(self) -> str:
-        """Writes the file, once; its name."""
+        """Writes the file, once, and returns its name."""
         self._finalizer()
         return self.path
 

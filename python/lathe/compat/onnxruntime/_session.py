@@ -1,4 +1,4 @@
-"""InferenceSession over an engine, and IOBinding."""
+"""InferenceSession and IOBinding run on an engine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ CPU = "CPUExecutionProvider"
 
 @dataclass(frozen=True)
 class NodeArg:
-    """An input or output. A dimension is a number, the name of a symbol, or None where nothing is known."""
+    """onnxruntime.NodeArg: name, type and shape of an input or output.
+    A dimension is a number, the name of a symbol, or None where it is unknown."""
 
     name: str
     type: str
@@ -51,6 +52,8 @@ def _node_args(declared: Sequence[IoInfo], inputs: Sequence[IoInfo]) -> list[Nod
 
 @dataclass(frozen=True)
 class ModelMetadata:
+    """onnxruntime.ModelMetadata: names, descriptions, version and metadata_props of the model."""
+
     custom_metadata_map: dict[str, str]
     description: str
     domain: str
@@ -68,6 +71,7 @@ class _Checked:
         self._required = [io.name for io in inputs if not io.optional and not io.type.startswith("optional(")]
 
     def names(self, feed: Mapping[str, Any]) -> None:
+        """Raises where a required input is missing or a name is unknown."""
         if any(name not in feed for name in self._required):
             raise ValueError(
                 f"Required inputs ({[n for n in self._required if n not in feed]}) are missing from input feed "
@@ -78,6 +82,7 @@ class _Checked:
                 raise error("InvalidArgument", f"Invalid input name: {name}")
 
     def value(self, name: str, given: Any) -> Any:
+        """Returns the native value of an input, or raises where it does not fit the declaration."""
         io = self._declared[name]
         if isinstance(given, str):
             raise RuntimeError(f"Input must be a list of dictionaries or a single numpy array for input '{name}'.")
@@ -128,7 +133,9 @@ def _chosen_providers(providers: Optional[Sequence[Any]]) -> dict[str, dict[str,
 
 
 class InferenceSession:
-    """Runs a model. May be used from many threads at once: each run takes a context from a pool."""
+    """onnxruntime.InferenceSession: it builds an engine of a model and runs it.
+    Thread-safe: each run takes a context from a pool. Raises onnxruntime's exceptions, whose causes are `lathe.Error`.
+    """
 
     @translated
     def __init__(
@@ -185,46 +192,57 @@ class InferenceSession:
             self._profiler = SessionProfiler(self, self._engine._engine, prefix, began)
 
     def get_inputs(self) -> list[NodeArg]:
+        """Returns the inputs that every run needs, as onnxruntime.InferenceSession.get_inputs."""
         return self._node_args(io for io in self._engine.inputs if not io.optional)
 
     def get_overridable_initializers(self) -> list[NodeArg]:
+        """Returns the inputs that have a default, as onnxruntime.InferenceSession.get_overridable_initializers."""
         return self._node_args(io for io in self._engine.inputs if io.optional)
 
     def get_outputs(self) -> list[NodeArg]:
+        """Returns the outputs, as onnxruntime.InferenceSession.get_outputs."""
         return self._node_args(self._engine.outputs)
 
     def _node_args(self, declared: Iterable[IoInfo]) -> list[NodeArg]:
         return _node_args(list(declared), self._engine.inputs)
 
     def get_modelmeta(self) -> ModelMetadata:
+        """Returns the model's ModelMetadata, as onnxruntime.InferenceSession.get_modelmeta."""
         return self._meta
 
     def get_session_options(self) -> SessionOptions:
+        """Returns the session's options, as onnxruntime.InferenceSession.get_session_options."""
         return self._sess_options
 
     def get_providers(self) -> list[str]:
+        """Returns the names of the providers, as onnxruntime.InferenceSession.get_providers."""
         return list(self._providers)
 
     def get_provider_options(self) -> dict[str, dict[str, str]]:
+        """Returns the providers' options, which are empty, as onnxruntime.InferenceSession.get_provider_options."""
         return {name: dict(options) for name, options in self._providers.items()}
 
     def set_providers(self, providers: Optional[Sequence[Any]] = None, provider_options: Any = None) -> None:
+        """Sets the providers, of which CPUExecutionProvider is known, as onnxruntime.InferenceSession.set_providers."""
         self._providers = _chosen_providers(providers)
 
     def disable_fallback(self) -> None:
-        """Nothing to fall back from: there is one provider."""
+        """Does nothing, since there is one provider, in the place of onnxruntime.InferenceSession.disable_fallback."""
 
     def enable_fallback(self) -> None:
-        """As `disable_fallback`."""
+        """Does nothing, since there is one provider, in the place of onnxruntime.InferenceSession.enable_fallback."""
 
     def get_profiling_start_time_ns(self) -> int:
+        """Returns when profiling began, in ns, or 0, as onnxruntime.InferenceSession.get_profiling_start_time_ns."""
         return self._profiler.start_ns if self._profiler else 0
 
     def end_profiling(self) -> str:
-        """Writes what was recorded; the name of the file, empty without `enable_profiling`."""
+        """Writes what was recorded and returns the file's name, as onnxruntime.InferenceSession.end_profiling.
+        Without `enable_profiling` it returns ""."""
         return self._profiler.end() if self._profiler else ""
 
     def io_binding(self) -> "IOBinding":
+        """Returns an IOBinding of this session, as onnxruntime.InferenceSession.io_binding."""
         return IOBinding(self)
 
     def _feed(self, input_feed: Mapping[str, Any]) -> dict[str, Any]:
@@ -256,6 +274,7 @@ class InferenceSession:
         input_feed: Mapping[str, Any],
         run_options: Optional[RunOptions] = None,
     ) -> list[Any]:
+        """Runs once and returns the outputs of these names, all for None, as onnxruntime.InferenceSession.run."""
         feed = self._feed(input_feed)
         return [from_value(value) for value in self._run(self._wanted(output_names), feed, run_options)]
 
@@ -266,6 +285,7 @@ class InferenceSession:
         input_dict_ort_values: Mapping[str, OrtValue],
         run_options: Optional[RunOptions] = None,
     ) -> list[OrtValue]:
+        """Runs once on OrtValues and returns OrtValues, as onnxruntime.InferenceSession.run_with_ort_values."""
         feed = self._feed(input_dict_ort_values)
         return [OrtValue(value) for value in self._run(self._wanted(output_names), feed, run_options)]
 
@@ -277,7 +297,8 @@ class InferenceSession:
         user_data: Any,
         run_options: Optional[RunOptions] = None,
     ) -> None:
-        """Calls `callback(results, user_data, error)` from another thread; `error` is empty on success."""
+        """Calls `callback(results, user_data, error)` from another thread, as onnxruntime.InferenceSession.run_async.
+        `error` is "" where the run succeeded."""
         feed = self._feed(input_feed)
         wanted = self._wanted(output_names)
 
@@ -293,6 +314,7 @@ class InferenceSession:
 
     @translated
     def run_with_iobinding(self, iobinding: "IOBinding", run_options: Optional[RunOptions] = None) -> None:
+        """Runs once on bound memory, as onnxruntime.InferenceSession.run_with_iobinding."""
         iobinding._run(self, run_options)
 
 
@@ -304,8 +326,8 @@ def _array_at(pointer: int, name: str, shape: Sequence[int]) -> _lathe.Tensor:
 
 
 class IOBinding:
-    """Inputs and outputs tied to memory. Outputs bound to an OrtValue or a pointer are written there without a copy;
-    the others are new after every run."""
+    """onnxruntime.IOBinding: inputs and outputs that are bound to memory. For one thread.
+    Outputs bound to an OrtValue or a pointer are written there without a copy; the others are new after every run."""
 
     def __init__(self, session: InferenceSession):
         self._session = session
@@ -319,17 +341,20 @@ class IOBinding:
             raise RuntimeError(f"Failed to find NodeArg with name: {name} in the def list")
 
     def bind_cpu_input(self, name: str, arr_on_cpu: np.ndarray) -> None:
+        """Binds an input to an array, as onnxruntime.IOBinding.bind_cpu_input."""
         self._check_input(name)
         self._inputs[name] = arr_on_cpu
 
     def bind_input(
         self, name: str, device_type: str, device_id: int, element_type: Any, shape: Sequence[int], buffer_ptr: int
     ) -> None:
+        """Binds an input to memory at an address, which the caller keeps alive, as onnxruntime.IOBinding.bind_input."""
         self._check_input(name)
         check_device(device_type)
         self._inputs[name] = OrtValue(_array_at(buffer_ptr, element_name(element_type), shape))
 
     def bind_ortvalue_input(self, name: str, ortvalue: OrtValue) -> None:
+        """Binds an input to an OrtValue, as onnxruntime.IOBinding.bind_ortvalue_input."""
         self._check_input(name)
         self._inputs[name] = ortvalue
 
@@ -342,6 +367,7 @@ class IOBinding:
         shape: Optional[Sequence[int]] = None,
         buffer_ptr: Optional[int] = None,
     ) -> None:
+        """Binds an output to memory at an address, or to new memory, as onnxruntime.IOBinding.bind_output."""
         check_device(device_type)
         if buffer_ptr is None:
             self._targets[name] = None
@@ -349,29 +375,34 @@ class IOBinding:
             self._targets[name] = OrtValue(_array_at(buffer_ptr, element_name(element_type), shape or ()))
 
     def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
+        """Binds an output to an OrtValue, as onnxruntime.IOBinding.bind_ortvalue_output."""
         self._targets[name] = ortvalue
 
     def synchronize_inputs(self) -> None:
-        """Everything is on the CPU: nothing is under way."""
+        """Does nothing, since all memory is the CPU's, in the place of onnxruntime.IOBinding.synchronize_inputs."""
 
     def synchronize_outputs(self) -> None:
-        """As `synchronize_inputs`."""
+        """Does nothing, since all memory is the CPU's, in the place of onnxruntime.IOBinding.synchronize_outputs."""
 
     def clear_binding_inputs(self) -> None:
+        """Unbinds all inputs, as onnxruntime.IOBinding.clear_binding_inputs."""
         self._inputs.clear()
         self._context = None
 
     def clear_binding_outputs(self) -> None:
+        """Unbinds all outputs, as onnxruntime.IOBinding.clear_binding_outputs."""
         self._targets.clear()
         self._results.clear()
         self._context = None
 
     def get_outputs(self) -> list[OrtValue]:
+        """Returns the bound outputs of the last run as OrtValues, as onnxruntime.IOBinding.get_outputs."""
         return [self._results[name] for name in self._targets if name in self._results]
 
     get_outputs_as_ortvaluevector = get_outputs
 
     def copy_outputs_to_cpu(self) -> list[Any]:
+        """Returns the bound outputs of the last run as arrays, as onnxruntime.IOBinding.copy_outputs_to_cpu."""
         return [value.numpy() for value in self.get_outputs()]
 
     def _run(self, session: InferenceSession, run_options: Optional[RunOptions]) -> None:

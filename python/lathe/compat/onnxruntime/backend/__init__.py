@@ -1,4 +1,4 @@
-"""onnxruntime's `onnx.backend` interface, as a module; it needs the package `onnx`."""
+"""This module is onnxruntime's `onnx.backend` interface; it needs the package `onnx`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Prepares models and runs them."""
+"""OnnxRuntimeBackend prepares models and runs them."""
 
 from __future__ import annotations
 
@@ -32,16 +32,18 @@ _ALLOWED_SESSION_OPTIONS = frozenset(
 
 
 class OnnxRuntimeBackend(Backend):
-    """Models may be paths, bytes, protos, sessions or what `prepare` gave."""
+    """onnxruntime.backend.OnnxRuntimeBackend: models are paths, bytes, protos, sessions or what `prepare` returned."""
 
     allowReleasedOpsetsOnly = os.getenv("ALLOW_RELEASED_ONNX_OPSET_ONLY", "1") == "1"
 
     @classmethod
     def is_compatible(cls, model: Any, device: Optional[str] = None, **kwargs: Any) -> bool:
+        """Returns whether the device is the CPU, as onnxruntime.backend.is_compatible."""
         return cls.supports_device(get_device() if device is None else device)
 
     @classmethod
     def is_opset_supported(cls, model: Any) -> tuple[bool, str]:
+        """Returns whether all opsets are released, and why not, as onnxruntime's is_opset_supported."""
         if cls.allowReleasedOpsetsOnly:
             for opset in model.opset_import:
                 key = (opset.domain or "ai.onnx", opset.version)
@@ -55,10 +57,12 @@ class OnnxRuntimeBackend(Backend):
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
+        """Returns whether the device is "CPU", as onnxruntime.backend.supports_device."""
         return device == get_device()
 
     @classmethod
     def prepare(cls, model: Any, device: Optional[str] = None, **kwargs: Any) -> OnnxRuntimeBackendRep:
+        """Returns an OnnxRuntimeBackendRep of the model, as onnxruntime.backend.prepare."""
         if isinstance(model, OnnxRuntimeBackendRep):
             return model
         if isinstance(model, InferenceSession):
@@ -79,10 +83,12 @@ class OnnxRuntimeBackend(Backend):
 
     @classmethod
     def run_model(cls, model: Any, inputs: Any, device: Optional[str] = None, **kwargs: Any) -> Any:
+        """Prepares the model, runs it once and returns its outputs, as onnxruntime.backend.run_model."""
         return cls.prepare(model, device, **kwargs).run(inputs, **kwargs)
 
     @classmethod
     def run_node(cls, node: Any, inputs: Any, device: Optional[str] = None, outputs_info: Any = None, **kwargs: Any) -> Any:
+        """Raises NotImplementedError, as onnxruntime's OnnxRuntimeBackend.run_node does."""
         raise NotImplementedError("It is much more efficient to run a whole model than every node independently.")
 
 

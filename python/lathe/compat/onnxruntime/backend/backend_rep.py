@@ -1,4 +1,4 @@
-"""A prepared model."""
+"""OnnxRuntimeBackendRep is a prepared model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ALLOWED_RUN_OPTIONS = frozenset({"log_severity_level", "log_verbosity_level", "
 
 
 def set_options(options: Any, given: dict[str, Any], allowed: frozenset[str]) -> None:
-    """Sets those that are allowed, passes over names that mean nothing, and refuses the others as onnxruntime does."""
+    """Sets the options that are allowed, ignores unknown names, and refuses the others as onnxruntime does."""
     for name, value in given.items():
         if name in allowed:
             setattr(options, name, value)
@@ -29,11 +29,14 @@ def _array(value: Any) -> Any:
 
 
 class OnnxRuntimeBackendRep(BackendRep):
+    """onnxruntime.backend.backend_rep.OnnxRuntimeBackendRep: a session that runs on lists of inputs."""
+
     def __init__(self, session: InferenceSession):
         self._session = session
 
     def run(self, inputs: Any, **kwargs: Any) -> Any:
-        """A list of inputs in the model's order, or the only one as it is; a list of outputs."""
+        """Runs once and returns a list of outputs, as onnxruntime's OnnxRuntimeBackendRep.run.
+        Inputs are a list in the model's order, or the only one as it is."""
         options = RunOptions()
         set_options(options, kwargs, _ALLOWED_RUN_OPTIONS)
         names = [io.name for io in self._session.get_inputs()]

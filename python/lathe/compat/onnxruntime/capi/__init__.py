@@ -1,4 +1,4 @@
-"""The modules that programs reach into, mostly for the exception types."""
+"""These are the modules that programs reach into, mostly for the exception types."""
 
 from lathe.compat.onnxruntime.capi import (  # noqa: F401
     _pybind_state,

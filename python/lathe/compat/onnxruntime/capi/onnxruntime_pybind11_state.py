@@ -1,4 +1,4 @@
-"""Exception types, and the classes that onnxruntime keeps here."""
+"""Exception types, and the classes that onnxruntime keeps in onnxruntime.capi.onnxruntime_pybind11_state, are here."""
 
 from lathe.compat.onnxruntime._errors import TYPES
 from lathe.compat.onnxruntime._options import (  # noqa: F401
@@ -26,4 +26,5 @@ globals().update(TYPES)
 
 
 def get_available_providers() -> list[str]:
+    """Returns ["CPUExecutionProvider"], as onnxruntime.get_available_providers."""
     return ["CPUExecutionProvider"]
