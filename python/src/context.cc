@@ -134,27 +134,46 @@ nb::object output_of(GuardedContext& g, const std::string& name) {
 }  // namespace
 
 void bind_context(nb::module_& m) {
-  nb::class_<GuardedContext>(m, "Context", nb::type_slots(collected))
-      .def("run", &run_on, nb::arg("inputs"), nb::arg("control").none() = nullptr)
-      .def("run_bound", &run_bound, nb::arg("control").none() = nullptr)
-      .def("bind_input", &bind_input, nb::arg("name"), nb::arg("value").none())
-      .def("bind_output", &bind_output, nb::arg("name"), nb::arg("tensor").none())
-      .def("output", &output_of, nb::arg("name"))
-      .def("on_tap", &GuardedContext::on_tap, nb::arg("listener").none())
-      .def("on_step", &GuardedContext::on_step, nb::arg("listener").none())
+  nb::class_<GuardedContext>(m, "Context", nb::type_slots(collected),
+                             "The native half of lathe.Context, which describes its methods.")
+      .def("run", &run_on, nb::arg("inputs"), nb::arg("control").none() = nullptr,
+           "Runs on inputs by name and returns all outputs by name.")
+      .def("run_bound", &run_bound, nb::arg("control").none() = nullptr, "Runs on what is bound.")
+      .def("bind_input", &bind_input, nb::arg("name"), nb::arg("value").none(), "Makes runs read this value.")
+      .def("bind_output", &bind_output, nb::arg("name"), nb::arg("tensor").none(),
+           "Makes runs write into this tensor; None ends that.")
+      .def("output", &output_of, nb::arg("name"), "Returns an output after run_bound().")
+      .def("on_tap", &GuardedContext::on_tap, nb::arg("listener").none(),
+           "Calls listener(name, value) with the tapped values of the next runs; None ends that.")
+      .def("on_step", &GuardedContext::on_step, nb::arg("listener").none(),
+           "Calls listener(node, op, kernel, seconds) after every step of the next runs; None ends that.")
       .def(
           "start_profile",
           [](GuardedContext& g, size_t events) { g.alone([&](Context& c) { c.start_profile(events); }); },
-          nb::arg("events"))
-      .def("stop_profile", [](GuardedContext& g) { g.alone([](Context& c) { c.stop_profile(); }); })
-      .def("profile", [](GuardedContext& g) { return g.alone([](Context& c) { return c.profile(); }); })
-      .def_prop_ro("memory_in_use",
-                   [](GuardedContext& g) { return g.alone([](Context& c) { return c.memory_in_use(); }); })
-      .def_prop_ro("memory_peak",
-                   [](GuardedContext& g) { return g.alone([](Context& c) { return c.memory_peak(); }); })
-      .def("reserve", [](GuardedContext& g,
-                         const std::string& profile) { g.alone([&](Context& c) { c.reserve(profile); }); })
-      .def("trim", [](GuardedContext& g) { g.alone([](Context& c) { c.trim(); }); });
+          nb::arg("events"), "Starts recording, keeping this many of the latest executions.")
+      .def(
+          "stop_profile", [](GuardedContext& g) { g.alone([](Context& c) { c.stop_profile(); }); },
+          "Stops recording.")
+      .def(
+          "profile", [](GuardedContext& g) { return g.alone([](Context& c) { return c.profile(); }); },
+          "Returns what was recorded as a Profile.")
+      .def_prop_ro(
+          "memory_in_use",
+          [](GuardedContext& g) { return g.alone([](Context& c) { return c.memory_in_use(); }); },
+          "The bytes that the context's allocators hold now.")
+      .def_prop_ro(
+          "memory_peak",
+          [](GuardedContext& g) { return g.alone([](Context& c) { return c.memory_peak(); }); },
+          "The most bytes that the context's allocators have held.")
+      .def(
+          "reserve",
+          [](GuardedContext& g, const std::string& profile) {
+            g.alone([&](Context& c) { c.reserve(profile); });
+          },
+          "Allocates the memory that runs within a profile need.")
+      .def(
+          "trim", [](GuardedContext& g) { g.alone([](Context& c) { c.trim(); }); },
+          "Frees the memory that is kept between runs.");
 }
 
 nb::object to_python(Context c) { return nb::cast(std::make_shared<GuardedContext>(std::move(c))); }

@@ -199,62 +199,92 @@ nb::dict profiles_of(const Engine& e) {
 }
 
 void bind_options(nb::module_& m) {
-  nb::class_<RunControl>(m, "RunControl", "Stops a build or a run, from any thread.")
+  nb::class_<RunControl>(m, "RunControl",
+                         "Stops a build or a run, from any thread, or by a deadline. Thread-safe.")
       .def(nb::init<>())
-      .def("cancel", &RunControl::cancel)
-      .def("reset", &RunControl::reset)
-      .def_prop_ro("cancelled", &RunControl::cancelled)
-      .def("set_timeout", &set_timeout, nb::arg("seconds"), "A deadline this many seconds from now.")
-      .def("clear_timeout", &RunControl::clear_deadline)
+      .def(
+          "cancel", &RunControl::cancel,
+          "Makes the builds and runs that use this control raise lathe.Error E4201 (cancelled) within 50 ms.")
+      .def("reset", &RunControl::reset, "Undoes cancel(), for the next build or run.")
+      .def_prop_ro("cancelled", &RunControl::cancelled, "True after cancel() and before reset().")
+      .def("set_timeout", &set_timeout, nb::arg("seconds"),
+           "Makes builds and runs raise lathe.Error E4202 (deadline) after this many seconds from now.")
+      .def("clear_timeout", &RunControl::clear_deadline, "Removes the deadline.")
       .def("check", &RunControl::check,
-           "Raises lathe.Error where it is cancelled or late: for loops of one's own.");
-  nb::enum_<OptimizationLevel> levels(m, "OptimizationLevel");
+           "Raises lathe.Error E4201 (cancelled) or E4202 (deadline) where it is cancelled or late, for "
+           "loops of your own.");
+  nb::enum_<OptimizationLevel> levels(
+      m, "OptimizationLevel",
+      "Selects how much of the optimizer runs. Each level contains those before it: none only folds "
+      "constants; basic removes identities and repeated work and folds into weights; extended also composes "
+      "patterns into operators such as Gelu; all is everything.");
   for (OptimizationLevel l : optimization_levels) levels.value(name_of(l).data(), l);
-  nb::enum_<Precision> named(m, "Precision");
+  nb::enum_<Precision> named(m, "Precision",
+                             "The type that products with constant weights are calculated in; bfloat16 keeps "
+                             "8 bits of each factor and sums in float32.");
   for (Precision p : precisions) named.value(name_of(p).data(), p);
-  nb::enum_<Numerics> strictness(m, "Numerics");
+  nb::enum_<Numerics> strictness(
+      m, "Numerics",
+      "Selects what the bits of a result may depend on: normal, on all shapes; strict, not on the size of "
+      "the batch. They never depend on the number of threads.");
   for (Numerics n : all_numerics) strictness.value(name_of(n).data(), n);
-  nb::enum_<TuningEffort> efforts(m, "TuningEffort");
+  nb::enum_<TuningEffort> efforts(
+      m, "TuningEffort",
+      "Selects how much a build measures: none, nothing; normal, kernels of the best instruction set and the "
+      "layout of images; high, those of lesser instruction sets too, with more repetitions.");
   for (TuningEffort e : tuning_efforts) efforts.value(name_of(e).data(), e);
-  nb::class_<BuildOptions>(m, "BuildOptions")
+  nb::class_<BuildOptions>(m, "BuildOptions",
+                           "The options of a build; lathe.build describes them by these names.")
       .def(nb::init<>())
-      .def_rw("threads", &BuildOptions::threads)
-      .def_rw("backend", &BuildOptions::backend)
-      .def_rw("isa", &BuildOptions::isa)
-      .def_rw("level", &BuildOptions::level)
-      .def_rw("passes", &BuildOptions::passes)
-      .def_rw("allow_reference", &BuildOptions::allow_reference)
-      .def_rw("precision", &BuildOptions::precision)
-      .def_rw("numerics", &BuildOptions::numerics)
-      .def("set_profiles", &set_profiles, nb::arg("profiles"))
-      .def_rw("refit", &BuildOptions::refit)
-      .def_rw("portable", &BuildOptions::portable)
-      .def_rw("verify_weights", &BuildOptions::verify_weights)
-      .def_rw("flush_denormals", &BuildOptions::flush_denormals)
-      .def_rw("taps", &BuildOptions::taps)
-      .def_rw("memory_limit", &BuildOptions::memory_limit)
-      .def_rw("fold_limit", &BuildOptions::fold_limit)
-      .def_rw("shapes", &BuildOptions::shapes)
-      .def_rw("fix_defaults", &BuildOptions::fix_defaults)
-      .def_rw("effort", &BuildOptions::effort)
-      .def_rw("tune_seconds", &BuildOptions::tune_seconds)
-      .def_rw("tune_sizes", &BuildOptions::tune_sizes)
-      .def_rw("timing_cache", &BuildOptions::timing_cache)
-      .def_rw("timings", &BuildOptions::timings)
-      .def_rw("timing_cache_pinned", &BuildOptions::timing_cache_pinned)
-      .def_rw("plugins", &BuildOptions::plugins)
-      .def_rw("load", &BuildOptions::load)
+      .def_rw("threads", &BuildOptions::threads,
+              "The number of threads of a run; 0 takes what cgroup quota and cpuset allow.")
+      .def_rw("backend", &BuildOptions::backend, "The backend, or an order of preference: \"npu:cpu\".")
+      .def_rw("isa", &BuildOptions::isa, "The best instruction set that may be used; \"\" is any.")
+      .def_rw("level", &BuildOptions::level, "The OptimizationLevel.")
+      .def_rw("passes", &BuildOptions::passes,
+              "The passes that are switched on and off: \"+name\", \"-name\".")
+      .def_rw("allow_reference", &BuildOptions::allow_reference,
+              "False makes an operator without a fast kernel an error, E3002.")
+      .def_rw("precision", &BuildOptions::precision, "The Precision of products with constant weights.")
+      .def_rw("numerics", &BuildOptions::numerics, "The Numerics of the engine.")
+      .def("set_profiles", &set_profiles, nb::arg("profiles"),
+           "Sets the optimization profiles: {name: {input: (min, opt, max)}}.")
+      .def_rw("refit", &BuildOptions::refit, "True lets weights be exchanged later.")
+      .def_rw("portable", &BuildOptions::portable, "True makes a saved plan open on lesser processors too.")
+      .def_rw("verify_weights", &BuildOptions::verify_weights,
+              "True compares every stored array of a plan with its checksum, E5005.")
+      .def_rw("flush_denormals", &BuildOptions::flush_denormals,
+              "True treats denormal numbers as zero while running.")
+      .def_rw("taps", &BuildOptions::taps, "Shell patterns of the inner values that a run may report.")
+      .def_rw("memory_limit", &BuildOptions::memory_limit,
+              "The bytes that one context may hold; 0 is what the control group allows.")
+      .def_rw("fold_limit", &BuildOptions::fold_limit, "The bytes that constant folding may add.")
+      .def_rw("shapes", &BuildOptions::shapes, "Sizes of symbols that are fixed at build.")
+      .def_rw("fix_defaults", &BuildOptions::fix_defaults, "True makes inputs that have a default constants.")
+      .def_rw("effort", &BuildOptions::effort, "The TuningEffort.")
+      .def_rw("tune_seconds", &BuildOptions::tune_seconds,
+              "The seconds after which nothing more is measured.")
+      .def_rw("tune_sizes", &BuildOptions::tune_sizes, "The sizes of free symbols that are measured with.")
+      .def_rw("timing_cache", &BuildOptions::timing_cache, "The JSON file of measured times.")
+      .def_rw("timings", &BuildOptions::timings, "The TimingCache in memory.")
+      .def_rw("timing_cache_pinned", &BuildOptions::timing_cache_pinned,
+              "True decides by the timing cache alone, E3006 where it lacks a problem.")
+      .def_rw("plugins", &BuildOptions::plugins, "Shared libraries that bring backends or operators.")
+      .def_rw("load", &BuildOptions::load, "The LoadOptions of models.")
       .def_prop_rw(
           "control", [](const BuildOptions& o) { return o.control; },
           [](BuildOptions& o, RunControl* c) { o.control = c; }, nb::for_setter(nb::keep_alive<1, 2>()),
-          nb::for_setter(nb::arg().none()), nb::rv_policy::reference);
+          nb::for_setter(nb::arg().none()), nb::rv_policy::reference,
+          "The RunControl that stops the build, or None.");
 }
 
 }  // namespace
 
 void bind_engine(nb::module_& m) {
   bind_options(m);
-  nb::class_<PooledEngine>(m, "Engine")
+  nb::class_<PooledEngine>(m, "Engine",
+                           "The native half of lathe.Engine, which describes its methods: an engine and a "
+                           "pool of contexts. Thread-safe.")
       .def(
           "run",
           [](PooledEngine& e, const nb::dict& inputs, RunControl* control) {
@@ -263,47 +293,80 @@ void bind_engine(nb::module_& m) {
             e.runs().call(control, [&](RunControl* c) { outputs = e.run(values, c); });
             return values_to_python(outputs);
           },
-          nb::arg("inputs"), nb::arg("control").none() = nullptr)
+          nb::arg("inputs"), nb::arg("control").none() = nullptr,
+          "Runs on inputs by name and returns all outputs by name.")
       .def(
           "create_context", [](const PooledEngine& e) { return to_python(e.engine().create_context()); },
-          nb::sig("def create_context(self) -> Context"))
+          nb::sig("def create_context(self) -> Context"), "Returns a new context.")
       .def(
           "save", [](const PooledEngine& e, const std::filesystem::path& p) { e.engine().save(p); },
-          nb::arg("path"), nb::call_guard<nb::gil_scoped_release>())
-      .def("inputs", [](const PooledEngine& e) { return to_python(e.engine().inputs()); })
-      .def("outputs", [](const PooledEngine& e) { return to_python(e.engine().outputs()); })
-      .def("symbols", [](const PooledEngine& e) { return e.engine().symbols(); })
-      .def("metadata", [](const PooledEngine& e) { return e.engine().metadata(); })
-      .def("steps", [](const PooledEngine& e) { return step_list(e.engine()); })
-      .def("tuning", [](const PooledEngine& e) { return tuning_of(e.engine()); })
-      .def("threads", [](const PooledEngine& e) { return e.engine().threads(); })
-      .def("target", [](const PooledEngine& e) { return target_of(e.engine()); })
-      .def("is_refittable", [](const PooledEngine& e) { return e.engine().is_refittable(); })
-      .def("refits", [](const PooledEngine& e) { return e.engine().refits(); })
-      .def("serialize", &serialize)
-      .def("trim", &PooledEngine::trim, nb::call_guard<nb::gil_scoped_release>())
-      .def("memory",
-           [](const PooledEngine& e, const nb::dict& shapes) {
-             return to_python(e.engine().memory(named_shapes_from_python(shapes)));
-           })
-      .def("profile_memory",
-           [](const PooledEngine& e, const std::string& profile) {
-             return to_python(e.engine().profile_memory(profile));
-           })
-      .def("profiles", [](const PooledEngine& e) { return profiles_of(e.engine()); })
-      .def("numerics", [](const PooledEngine& e) { return std::string(name_of(e.engine().numerics())); })
-      .def("output_shapes", [](const PooledEngine& e, const nb::dict& shapes) {
-        return output_shapes_of(e.engine(), shapes);
-      });
-  m.def("deserialize", &deserialize, nb::arg("plan"), nb::arg("options"));
-  m.def("build", &build, nb::arg("source").none(), nb::arg("options"), nb::arg("progress").none());
-  m.def("build_network", &build_network, nb::arg("network"), nb::arg("options"), nb::arg("progress").none());
+          nb::arg("path"), nb::call_guard<nb::gil_scoped_release>(), "Writes a plan.")
+      .def(
+          "inputs", [](const PooledEngine& e) { return to_python(e.engine().inputs()); },
+          "Returns the inputs as dicts with the fields of IoInfo.")
+      .def(
+          "outputs", [](const PooledEngine& e) { return to_python(e.engine().outputs()); },
+          "Returns the outputs as dicts with the fields of IoInfo.")
+      .def(
+          "symbols", [](const PooledEngine& e) { return e.engine().symbols(); },
+          "Returns the names of the symbols in the input shapes.")
+      .def(
+          "metadata", [](const PooledEngine& e) { return e.engine().metadata(); },
+          "Returns the model's metadata_props as pairs.")
+      .def(
+          "steps", [](const PooledEngine& e) { return step_list(e.engine()); },
+          "Returns the steps as dicts with the fields of Step.")
+      .def(
+          "tuning", [](const PooledEngine& e) { return tuning_of(e.engine()); },
+          "Returns the counts of what the build measured.")
+      .def(
+          "threads", [](const PooledEngine& e) { return e.engine().threads(); },
+          "Returns the number of threads of a run.")
+      .def(
+          "target", [](const PooledEngine& e) { return target_of(e.engine()); },
+          "Returns \"isa\", \"built_for\" and \"section\".")
+      .def(
+          "is_refittable", [](const PooledEngine& e) { return e.engine().is_refittable(); },
+          "Returns whether weights can be exchanged.")
+      .def(
+          "refits", [](const PooledEngine& e) { return e.engine().refits(); },
+          "Returns how many times weights were exchanged.")
+      .def("serialize", &serialize, "Returns the bytes of a plan.")
+      .def("trim", &PooledEngine::trim, nb::call_guard<nb::gil_scoped_release>(),
+           "Releases the pages of mapped files and the contexts that wait.")
+      .def(
+          "memory",
+          [](const PooledEngine& e, const nb::dict& shapes) {
+            return to_python(e.engine().memory(named_shapes_from_python(shapes)));
+          },
+          "Returns the peak bytes of a run at these input shapes.")
+      .def(
+          "profile_memory",
+          [](const PooledEngine& e, const std::string& profile) {
+            return to_python(e.engine().profile_memory(profile));
+          },
+          "Returns the bytes of a context that is reserved for a profile.")
+      .def(
+          "profiles", [](const PooledEngine& e) { return profiles_of(e.engine()); },
+          "Returns the optimization profiles: {name: {input: (min, opt, max)}}.")
+      .def(
+          "numerics", [](const PooledEngine& e) { return std::string(name_of(e.engine().numerics())); },
+          "Returns \"normal\" or \"strict\".")
+      .def(
+          "output_shapes",
+          [](const PooledEngine& e, const nb::dict& shapes) { return output_shapes_of(e.engine(), shapes); },
+          "Returns the output shapes for these input shapes.");
+  m.def("deserialize", &deserialize, nb::arg("plan"), nb::arg("options"), "Opens the bytes of a plan.");
+  m.def("build", &build, nb::arg("source").none(), nb::arg("options"), nb::arg("progress").none(),
+        "Builds an engine of a model; progress(stage, fraction) is called meanwhile.");
+  m.def("build_network", &build_network, nb::arg("network"), nb::arg("options"), nb::arg("progress").none(),
+        "Builds an engine of a network; progress(stage, fraction) is called meanwhile.");
   m.def(
       "load_plan",
       [](const std::filesystem::path& p, const BuildOptions& o) {
         return std::make_shared<PooledEngine>(Engine::load(p, o));
       },
-      nb::arg("path"), nb::arg("options"), nb::call_guard<nb::gil_scoped_release>());
+      nb::arg("path"), nb::arg("options"), nb::call_guard<nb::gil_scoped_release>(), "Opens a .lathe plan.");
 }
 
 }  // namespace lathe::python

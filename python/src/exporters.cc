@@ -134,15 +134,16 @@ class PythonGenerator : public DummyInputGenerator {
 };
 DummyInputGeneratorClass generator_class_of(nb::object said) {
   if (nb::isinstance<nb::str>(said)) return nb::cast<std::string>(said).c_str();
-  return DummyInputGeneratorClass::Make([make = held(said)](const std::string& task, const NormalizedConfig& config,
+  return DummyInputGeneratorClass::Make([make = held(said)](const std::string& task,
+                                                            const NormalizedConfig& config,
                                                             const DummyShapes& shapes, const Preprocessors&) {
     const nb::gil_scoped_acquire lock;
     return std::make_unique<PythonGenerator>(*make, task, config, shapes);
   });
 }
 
-/// A class of the library with what a Python class derived from it says otherwise. With `plain` it says nothing
-/// of inputs and outputs: that is what super() reaches.
+/// A class of the library with what a Python class derived from it says otherwise. With `plain` it says
+/// nothing of inputs and outputs: that is what super() reaches.
 template <class Base>
 class FromPython : public Base {
  public:
@@ -209,8 +210,9 @@ class FromPython : public Base {
   /// The Python object, told what this one is made for.
   nb::object asked() const {
     const OnnxConfigOptions& o = this->options();
-    return said_.self->attr("_for")(o.task, o.use_past, o.use_past_in_inputs, std::string(name_of(o.behavior)),
-                                    std::string(name_of(o.int_type)), std::string(name_of(o.float_type)));
+    return said_.self->attr("_for")(o.task, o.use_past, o.use_past_in_inputs,
+                                    std::string(name_of(o.behavior)), std::string(name_of(o.int_type)),
+                                    std::string(name_of(o.float_type)));
   }
   Said said_;
   bool plain_;
@@ -225,8 +227,8 @@ class PastFromPython : public FromPython<Base> {
 
 using Maker = std::shared_ptr<OnnxConfig> (*)(const ModelConfig&, const OnnxConfigOptions&, Said, bool);
 template <class Base>
-std::shared_ptr<OnnxConfig> make_from_python(const ModelConfig& config, const OnnxConfigOptions& options, Said said,
-                                             bool plain) {
+std::shared_ptr<OnnxConfig> make_from_python(const ModelConfig& config, const OnnxConfigOptions& options,
+                                             Said said, bool plain) {
   if constexpr (std::is_base_of_v<OnnxConfigWithPast, Base>)
     return std::make_shared<PastFromPython<Base>>(config, options, std::move(said), plain);
   else
@@ -284,7 +286,8 @@ class PythonModel : public nn::Model {
     for (const auto& [name, t] : inputs) given[name.c_str()] = nb::cast(t);
     for (const auto& [name, p] : parameters_) weights[name.c_str()] = nb::cast(o.use(p));
     nn::Outputs outputs;
-    for (auto [name, t] : nb::cast<nb::dict>(self_.attr("_forward")(nb::cast(Network(network)), given, weights)))
+    for (auto [name, t] :
+         nb::cast<nb::dict>(self_.attr("_forward")(nb::cast(Network(network)), given, weights)))
       outputs.set(nb::cast<std::string>(name), argument<TensorRef>(t, "a tensor"));
     return outputs;
   }
@@ -424,49 +427,74 @@ ExportOptions export_options(const nb::dict& d, const TasksManager* tasks) {
 }
 
 void bind_tasks(nb::module_& m) {
-  nb::class_<TasksManager>(m, "TasksManager")
+  nb::class_<TasksManager>(m, "TasksManager",
+                           "The native half of lathe.exporters.TasksManager, which describes its methods.")
       .def("__init__", [](TasksManager* t) { new (t) TasksManager(TasksManager::builtin()); })
-      .def_static("get_all_tasks", &TasksManager::get_all_tasks)
-      .def_static("map_from_synonym", &TasksManager::map_from_synonym)
-      .def_static("known_task", &TasksManager::known_task)
-      .def_static("synonyms_for_task", &TasksManager::synonyms_for_task)
-      .def_static("infer_library_from_model", &TasksManager::infer_library_from_model)
-      .def("supports", [](const TasksManager& t, const std::string& type,
-                          const std::string& task) { return t.supports(type, task); })
-      .def("model_types", &TasksManager::model_types)
-      .def("get_supported_tasks_for_model_type",
-           [](const TasksManager& t, const std::string& type) { return t.get_supported_tasks_for_model_type(type); })
-      .def("get_supported_model_type_for_task",
-           [](const TasksManager& t, const std::string& task) { return t.get_supported_model_type_for_task(task); })
-      .def("infer_task_from_model",
-           [](const TasksManager& t, const std::filesystem::path& p) {
-             return t.infer_task_from_model(ModelConfig::open(p));
-           })
-      .def("register_config",
-           [](TasksManager& t, const std::string& type, const std::vector<std::string>& tasks, const std::string& base,
-              nb::object make, bool overwrite) {
-             const Maker maker = makers().at(base);
-             t.register_config(
-                 type, tasks,
-                 [maker, make = held(make)](const ModelConfig& config, const OnnxConfigOptions& o) {
-                   const nb::gil_scoped_acquire lock;
-                   return maker(config, o,
-                                Said((*make)(o.task, o.use_past, o.use_past_in_inputs, std::string(name_of(o.behavior)),
-                                             std::string(name_of(o.int_type)), std::string(name_of(o.float_type)))),
-                                false);
-                 },
-                 overwrite);
-           })
-      .def("register_model", [](TasksManager& t, const std::string& type, const std::vector<std::string>& tasks,
-                                nb::object make, bool of_modules) {
-        t.models().add(type, tasks,
-                       [make = held(make), of_modules](const ModelConfig&, std::string_view task) -> std::unique_ptr<nn::Model> {
-                         const nb::gil_scoped_acquire lock;
-                         nb::object self = (*make)(std::string(task));
-                         if (of_modules) return std::make_unique<ModuleModel>(std::move(self));
-                         return std::make_unique<PythonModel>(std::move(self));
-                       });
-      });
+      .def_static("get_all_tasks", &TasksManager::get_all_tasks, "Returns the names of all tasks.")
+      .def_static("map_from_synonym", &TasksManager::map_from_synonym,
+                  "Returns the task that a name is a synonym of, or the name itself.")
+      .def_static("known_task", &TasksManager::known_task,
+                  "Returns the task that a name is or is a synonym of.")
+      .def_static("synonyms_for_task", &TasksManager::synonyms_for_task, "Returns the other names of a task.")
+      .def_static("infer_library_from_model", &TasksManager::infer_library_from_model,
+                  "Returns the library that a checkpoint is of.")
+      .def(
+          "supports",
+          [](const TasksManager& t, const std::string& type, const std::string& task) {
+            return t.supports(type, task);
+          },
+          "Returns whether a model type can be exported for a task.")
+      .def("model_types", &TasksManager::model_types, "Returns the model types that can be exported.")
+      .def(
+          "get_supported_tasks_for_model_type",
+          [](const TasksManager& t, const std::string& type) {
+            return t.get_supported_tasks_for_model_type(type);
+          },
+          "Returns the tasks of a model type.")
+      .def(
+          "get_supported_model_type_for_task",
+          [](const TasksManager& t, const std::string& task) {
+            return t.get_supported_model_type_for_task(task);
+          },
+          "Returns the model types of a task.")
+      .def(
+          "infer_task_from_model",
+          [](const TasksManager& t, const std::filesystem::path& p) {
+            return t.infer_task_from_model(ModelConfig::open(p));
+          },
+          "Returns the task that a checkpoint was made for.")
+      .def(
+          "register_config",
+          [](TasksManager& t, const std::string& type, const std::vector<std::string>& tasks,
+             const std::string& base, nb::object make, bool overwrite) {
+            const Maker maker = makers().at(base);
+            t.register_config(
+                type, tasks,
+                [maker, make = held(make)](const ModelConfig& config, const OnnxConfigOptions& o) {
+                  const nb::gil_scoped_acquire lock;
+                  return maker(
+                      config, o,
+                      Said((*make)(o.task, o.use_past, o.use_past_in_inputs, std::string(name_of(o.behavior)),
+                                   std::string(name_of(o.int_type)), std::string(name_of(o.float_type)))),
+                      false);
+                },
+                overwrite);
+          },
+          "Registers a function that makes configs for a model type and tasks.")
+      .def(
+          "register_model",
+          [](TasksManager& t, const std::string& type, const std::vector<std::string>& tasks, nb::object make,
+             bool of_modules) {
+            t.models().add(type, tasks,
+                           [make = held(make), of_modules](
+                               const ModelConfig&, std::string_view task) -> std::unique_ptr<nn::Model> {
+                             const nb::gil_scoped_acquire lock;
+                             nb::object self = (*make)(std::string(task));
+                             if (of_modules) return std::make_unique<ModuleModel>(std::move(self));
+                             return std::make_unique<PythonModel>(std::move(self));
+                           });
+          },
+          "Registers a function that makes models for a model type and tasks.");
 }
 
 /// A Python object and what it was made for: class of the library, object, config.json, task, use_past,
@@ -475,10 +503,10 @@ using Asked = nb::tuple;
 
 std::shared_ptr<OnnxConfig> made_for(const Asked& a, bool plain) {
   const auto text = [&](size_t i) { return nb::cast<std::string>(a[i]); };
-  return makers().at(text(0))(ModelConfig::parse(text(2)),
-                              options_from_python(text(3), nb::cast<bool>(a[4]), nb::cast<bool>(a[5]), text(6), text(7),
-                                                  text(8)),
-                              Said(nb::borrow(a[1])), plain);
+  return makers().at(text(0))(
+      ModelConfig::parse(text(2)),
+      options_from_python(text(3), nb::cast<bool>(a[4]), nb::cast<bool>(a[5]), text(6), text(7), text(8)),
+      Said(nb::borrow(a[1])), plain);
 }
 
 /// Of whatever type it is.
@@ -500,35 +528,46 @@ nb::object value_of(const NormalizedConfig& c, const std::string& word) {
 }
 
 void bind_normalized_config(nb::module_& m) {
-  nb::class_<NormalizedConfig>(m, "NormalizedConfig")
-      .def("get", &value_of)
-      .def("has_attribute", [](const NormalizedConfig& c, const std::string& word) { return c.has_attribute(word); })
-      .def("words", [](const NormalizedConfig& c) { return c.kind().words(); })
-      .def("kind", [](const NormalizedConfig& c) { return c.kind().name(); });
-  m.def("normalized_config", [](const std::string& config, const std::string& kind,
-                                const NormalizedConfigKind::Names& words) {
-    static const std::map<std::string, NormalizedConfigKind (*)()> kinds = {
-        {"NormalizedConfig", &normalized_config},
-        {"NormalizedTextConfig", &normalized_text_config},
-        {"NormalizedTextConfigWithGQA", &normalized_text_config_with_gqa},
-        {"NormalizedSeq2SeqConfig", &normalized_seq2seq_config},
-        {"NormalizedVisionConfig", &normalized_vision_config},
-        {"NormalizedSegformerConfig", &normalized_segformer_config},
-        {"NormalizedTextAndVisionConfig", &normalized_text_and_vision_config},
-        {"NormalizedTimeSeriesForecastingConfig", &normalized_time_series_forecasting_config}};
-    const auto at = kinds.find(kind);
-    if (at == kinds.end()) {
-      std::string all;
-      for (const auto& [name, make] : kinds) all += (all.empty() ? "" : ", ") + name;
-      throw Error(Code::bad_argument, "export", "a kind of normalized configs: " + all, "'" + kind + "'");
-    }
-    return NormalizedConfig(ModelConfig::parse(config), at->second().with_args(words, true));
-  });
-  m.def("normalized_config_of", [](const std::string& config) {
-    const ModelConfig parsed = ModelConfig::parse(config);
-    return NormalizedConfig(parsed, NormalizedConfigManager::get_normalized_config_class(
-                                        parsed.get<std::string>("model_type")));
-  });
+  nb::class_<NormalizedConfig>(m, "NormalizedConfig", "The native half of lathe.exporters.NormalizedConfig.")
+      .def("get", &value_of, "Returns the value of an attribute, of whatever type it is.")
+      .def(
+          "has_attribute",
+          [](const NormalizedConfig& c, const std::string& word) { return c.has_attribute(word); },
+          "Returns whether an attribute has a value.")
+      .def(
+          "words", [](const NormalizedConfig& c) { return c.kind().words(); },
+          "Returns the attributes that the kind renames.")
+      .def(
+          "kind", [](const NormalizedConfig& c) { return c.kind().name(); }, "Returns the name of the kind.");
+  m.def(
+      "normalized_config",
+      [](const std::string& config, const std::string& kind, const NormalizedConfigKind::Names& words) {
+        static const std::map<std::string, NormalizedConfigKind (*)()> kinds = {
+            {"NormalizedConfig", &normalized_config},
+            {"NormalizedTextConfig", &normalized_text_config},
+            {"NormalizedTextConfigWithGQA", &normalized_text_config_with_gqa},
+            {"NormalizedSeq2SeqConfig", &normalized_seq2seq_config},
+            {"NormalizedVisionConfig", &normalized_vision_config},
+            {"NormalizedSegformerConfig", &normalized_segformer_config},
+            {"NormalizedTextAndVisionConfig", &normalized_text_and_vision_config},
+            {"NormalizedTimeSeriesForecastingConfig", &normalized_time_series_forecasting_config}};
+        const auto at = kinds.find(kind);
+        if (at == kinds.end()) {
+          std::string all;
+          for (const auto& [name, make] : kinds) all += (all.empty() ? "" : ", ") + name;
+          throw Error(Code::bad_argument, "export", "a kind of normalized configs: " + all, "'" + kind + "'");
+        }
+        return NormalizedConfig(ModelConfig::parse(config), at->second().with_args(words, true));
+      },
+      "Returns a config.json seen through a kind, with other keys for some attributes.");
+  m.def(
+      "normalized_config_of",
+      [](const std::string& config) {
+        const ModelConfig parsed = ModelConfig::parse(config);
+        return NormalizedConfig(parsed, NormalizedConfigManager::get_normalized_config_class(
+                                            parsed.get<std::string>("model_type")));
+      },
+      "Returns a config.json seen through the kind of its model type.");
 }
 
 }  // namespace
@@ -537,35 +576,50 @@ void bind_exporters(nb::module_& m) {
   bind_tasks(m);
   bind_normalized_config(m);
   // What a Python class inherits: asked by name.
-  m.def("plain_axes", [](const Asked& asked, bool outputs) {
-    const auto made = made_for(asked, true);
-    return to_python(outputs ? made->outputs() : made->inputs());
-  });
-  m.def("past_axes", [](const Asked& asked, bool outputs) {
-    const auto made = made_for(asked, true);
-    NamedAxes axes;
-    dynamic_cast<const OnnxConfigWithPast&>(*made).add_past_key_values(
-        axes, outputs ? PastDirection::outputs : PastDirection::inputs);
-    return to_python(axes);
-  });
-  m.def("dummy_inputs", [](const Asked& asked, const nb::dict& shapes) {
-    nb::dict all;  // in the order of the file
-    for (const auto& [name, t] : made_for(asked, false)->file_inputs(shapes_from_python(shapes)))
-      all[name.c_str()] = to_python(Value(t));
-    return all;
-  });
-  m.def("config_of", [](const Asked& asked) { return made_for(asked, false)->normalized_config(); });
-  m.def("dummy_input_generators", &dummy_input_generators);
-  m.def("export_checkpoint", [](const std::filesystem::path& checkpoint, const std::filesystem::path& output,
-                                const nb::dict& options, const TasksManager* tasks) {
-    const ExportOptions o = export_options(options, tasks);
-    ExportReport report;
-    {
-      const nb::gil_scoped_release unlocked;
-      report = export_checkpoint(checkpoint, output, o);
-    }
-    return to_python(report);
-  }, nb::arg("checkpoint"), nb::arg("output"), nb::arg("options"), nb::arg("tasks").none());
+  m.def(
+      "plain_axes",
+      [](const Asked& asked, bool outputs) {
+        const auto made = made_for(asked, true);
+        return to_python(outputs ? made->outputs() : made->inputs());
+      },
+      "Returns the inputs or outputs that the library's class gives a config.");
+  m.def(
+      "past_axes",
+      [](const Asked& asked, bool outputs) {
+        const auto made = made_for(asked, true);
+        NamedAxes axes;
+        dynamic_cast<const OnnxConfigWithPast&>(*made).add_past_key_values(
+            axes, outputs ? PastDirection::outputs : PastDirection::inputs);
+        return to_python(axes);
+      },
+      "Returns the inputs or outputs for the past of a config.");
+  m.def(
+      "dummy_inputs",
+      [](const Asked& asked, const nb::dict& shapes) {
+        nb::dict all;  // in the order of the file
+        for (const auto& [name, t] : made_for(asked, false)->file_inputs(shapes_from_python(shapes)))
+          all[name.c_str()] = to_python(Value(t));
+        return all;
+      },
+      "Returns synthetic inputs of a config for sizes.");
+  m.def(
+      "config_of", [](const Asked& asked) { return made_for(asked, false)->normalized_config(); },
+      "Returns the normalized config of a config.");
+  m.def("dummy_input_generators", &dummy_input_generators, "Returns the names of the library's generators.");
+  m.def(
+      "export_checkpoint",
+      [](const std::filesystem::path& checkpoint, const std::filesystem::path& output,
+         const nb::dict& options, const TasksManager* tasks) {
+        const ExportOptions o = export_options(options, tasks);
+        ExportReport report;
+        {
+          const nb::gil_scoped_release unlocked;
+          report = export_checkpoint(checkpoint, output, o);
+        }
+        return to_python(report);
+      },
+      nb::arg("checkpoint"), nb::arg("output"), nb::arg("options"), nb::arg("tasks").none(),
+      "Exports a checkpoint and returns a report; lathe.exporters.export describes it.");
 }
 
 }  // namespace lathe::python

@@ -38,109 +38,200 @@ Layer add_loop(Network& n, const LoopOptions& o, const nb::object& fill) {
 }
 
 void bind_loop_body(nb::module_& m) {
-  nb::class_<LoopHandle>(m, "LoopBody")
-      .def("network", [](const LoopHandle& l) { return Network(l.body().network()); })
-      .def("iteration", [](const LoopHandle& l) { return l.body().iteration(); })
-      .def("add_recurrence",
-           [](const LoopHandle& l, const TensorRef& t) { return l.body().add_recurrence(t); })
-      .def("set_next",
-           [](const LoopHandle& l, const TensorRef& r, const TensorRef& next) { l.body().set_next(r, next); })
-      .def("add_iterator", [](const LoopHandle& l, const TensorRef& x, int64_t axis,
-                              bool reverse) { return l.body().add_iterator(x, axis, reverse); })
-      .def("set_condition", [](const LoopHandle& l, const TensorRef& c) { l.body().set_condition(c); })
-      .def("add_output", [](const LoopHandle& l, const TensorRef& t, LoopOutput kind, int64_t axis) {
-        l.body().add_output(t, kind, axis);
-      });
+  nb::class_<LoopHandle>(m, "LoopBody", "The native half of lathe.LoopBody, which describes its methods.")
+      .def(
+          "network", [](const LoopHandle& l) { return Network(l.body().network()); },
+          "Returns the network of the body.")
+      .def(
+          "iteration", [](const LoopHandle& l) { return l.body().iteration(); },
+          "Returns the number of the iteration.")
+      .def(
+          "add_recurrence",
+          [](const LoopHandle& l, const TensorRef& t) { return l.body().add_recurrence(t); },
+          "Adds a value that is carried from one iteration to the next.")
+      .def(
+          "set_next",
+          [](const LoopHandle& l, const TensorRef& r, const TensorRef& next) { l.body().set_next(r, next); },
+          "Sets the next value of a recurrence.")
+      .def(
+          "add_iterator",
+          [](const LoopHandle& l, const TensorRef& x, int64_t axis, bool reverse) {
+            return l.body().add_iterator(x, axis, reverse);
+          },
+          "Adds one slice of a tensor for each iteration.")
+      .def(
+          "set_condition", [](const LoopHandle& l, const TensorRef& c) { l.body().set_condition(c); },
+          "Sets the condition to go on.")
+      .def(
+          "add_output",
+          [](const LoopHandle& l, const TensorRef& t, LoopOutput kind, int64_t axis) {
+            l.body().add_output(t, kind, axis);
+          },
+          "Adds an output of the loop.");
 }
 
 void bind_compute(Class& c) {
-  c.def("add_convolution", &Network::add_convolution)
-      .def("add_deconvolution", &Network::add_deconvolution)
-      .def("add_fully_connected", &Network::add_fully_connected)
-      .def("add_pooling", &Network::add_pooling)
-      .def("add_lrn", &Network::add_lrn)
-      .def("add_activation", &Network::add_activation)
-      .def("add_unary", &Network::add_unary)
-      .def("add_elementwise", &Network::add_elementwise)
-      .def("add_scale", &Network::add_scale)
-      .def("add_parametric_relu", &Network::add_parametric_relu)
-      .def("add_select", &Network::add_select)
-      .def("add_identity", &Network::add_identity)
-      .def("add_cast", [](Network& n, const TensorRef& x, const std::string& to,
-                          const std::string& name) { return n.add_cast(x, type_named(to), name); })
-      .def("add_normalization", &Network::add_normalization)
-      .def("add_softmax", &Network::add_softmax)
-      .def("add_ragged_softmax", &Network::add_ragged_softmax)
-      .def("add_matrix_multiply", &Network::add_matrix_multiply)
-      .def("add_einsum", &Network::add_einsum)
-      .def("add_reduce", &Network::add_reduce)
-      .def("add_topk", [](Network& n, const TensorRef& x, TopKOperation op, int64_t k,
-                          const TopKOptions& o) { return n.add_topk(x, op, k, o); })
-      .def("add_topk", [](Network& n, const TensorRef& x, TopKOperation op, const TensorRef& k,
-                          const TopKOptions& o) { return n.add_topk(x, op, k, o); })
-      .def("add_cumulative", &Network::add_cumulative)
-      .def("add_quantize", &Network::add_quantize)
-      .def("add_dequantize", &Network::add_dequantize)
-      .def("add_dynamic_quantize", &Network::add_dynamic_quantize)
-      .def("add_attention", &Network::add_attention)
-      .def("add_rotary_embedding", &Network::add_rotary_embedding)
-      .def("add_kv_cache_update", &Network::add_kv_cache_update);
+  c.def("add_convolution", &Network::add_convolution,
+        "Appends the layer of lathe.Network.add_convolution, which describes it.")
+      .def("add_deconvolution", &Network::add_deconvolution,
+           "Appends the layer of lathe.Network.add_deconvolution, which describes it.")
+      .def("add_fully_connected", &Network::add_fully_connected,
+           "Appends the layer of lathe.Network.add_fully_connected, which describes it.")
+      .def("add_pooling", &Network::add_pooling,
+           "Appends the layer of lathe.Network.add_pooling, which describes it.")
+      .def("add_lrn", &Network::add_lrn, "Appends the layer of lathe.Network.add_lrn, which describes it.")
+      .def("add_activation", &Network::add_activation,
+           "Appends the layer of lathe.Network.add_activation, which describes it.")
+      .def("add_unary", &Network::add_unary,
+           "Appends the layer of lathe.Network.add_unary, which describes it.")
+      .def("add_elementwise", &Network::add_elementwise,
+           "Appends the layer of lathe.Network.add_elementwise, which describes it.")
+      .def("add_scale", &Network::add_scale,
+           "Appends the layer of lathe.Network.add_scale, which describes it.")
+      .def("add_parametric_relu", &Network::add_parametric_relu,
+           "Appends the layer of lathe.Network.add_parametric_relu, which describes it.")
+      .def("add_select", &Network::add_select,
+           "Appends the layer of lathe.Network.add_select, which describes it.")
+      .def("add_identity", &Network::add_identity,
+           "Appends the layer of lathe.Network.add_identity, which describes it.")
+      .def(
+          "add_cast",
+          [](Network& n, const TensorRef& x, const std::string& to, const std::string& name) {
+            return n.add_cast(x, type_named(to), name);
+          },
+          "Appends the layer of lathe.Network.add_cast, which describes it.")
+      .def("add_normalization", &Network::add_normalization,
+           "Appends the layer of lathe.Network.add_normalization, which describes it.")
+      .def("add_softmax", &Network::add_softmax,
+           "Appends the layer of lathe.Network.add_softmax, which describes it.")
+      .def("add_ragged_softmax", &Network::add_ragged_softmax,
+           "Appends the layer of lathe.Network.add_ragged_softmax, which describes it.")
+      .def("add_matrix_multiply", &Network::add_matrix_multiply,
+           "Appends the layer of lathe.Network.add_matrix_multiply, which describes it.")
+      .def("add_einsum", &Network::add_einsum,
+           "Appends the layer of lathe.Network.add_einsum, which describes it.")
+      .def("add_reduce", &Network::add_reduce,
+           "Appends the layer of lathe.Network.add_reduce, which describes it.")
+      .def(
+          "add_topk",
+          [](Network& n, const TensorRef& x, TopKOperation op, int64_t k, const TopKOptions& o) {
+            return n.add_topk(x, op, k, o);
+          },
+          "Appends the layer of lathe.Network.add_topk, which describes it.")
+      .def(
+          "add_topk",
+          [](Network& n, const TensorRef& x, TopKOperation op, const TensorRef& k, const TopKOptions& o) {
+            return n.add_topk(x, op, k, o);
+          },
+          "Appends the layer of lathe.Network.add_topk, which describes it.")
+      .def("add_cumulative", &Network::add_cumulative,
+           "Appends the layer of lathe.Network.add_cumulative, which describes it.")
+      .def("add_quantize", &Network::add_quantize,
+           "Appends the layer of lathe.Network.add_quantize, which describes it.")
+      .def("add_dequantize", &Network::add_dequantize,
+           "Appends the layer of lathe.Network.add_dequantize, which describes it.")
+      .def("add_dynamic_quantize", &Network::add_dynamic_quantize,
+           "Appends the layer of lathe.Network.add_dynamic_quantize, which describes it.")
+      .def("add_attention", &Network::add_attention,
+           "Appends the layer of lathe.Network.add_attention, which describes it.")
+      .def("add_rotary_embedding", &Network::add_rotary_embedding,
+           "Appends the layer of lathe.Network.add_rotary_embedding, which describes it.")
+      .def("add_kv_cache_update", &Network::add_kv_cache_update,
+           "Appends the layer of lathe.Network.add_kv_cache_update, which describes it.");
 }
 
 void bind_movement(Class& c) {
-  c.def("add_gather", &Network::add_gather)
-      .def("add_scatter", &Network::add_scatter)
-      .def("add_one_hot", &Network::add_one_hot)
-      .def("add_non_zero", &Network::add_non_zero)
-      .def("add_nms", &Network::add_nms)
-      .def("add_shuffle", &Network::add_shuffle)
-      .def("add_transpose", &Network::add_transpose)
-      .def("add_reshape",
-           [](Network& n, const TensorRef& x, nb::handle shape, const std::string& name) {
-             return n.add_reshape(x, sizes_from_python(shape), name);
-           })
-      .def("add_slice",
-           [](Network& n, const TensorRef& x, const Ints& start, const Ints& size, const Ints& stride,
-              const SliceOptions& o) { return n.add_slice(x, start, size, stride, o); })
-      .def("add_slice", [](Network& n, const TensorRef& x, const TensorRef& start, const TensorRef& size,
-                           const TensorRef& stride,
-                           const SliceOptions& o) { return n.add_slice(x, start, size, stride, o); })
-      .def("add_padding", &Network::add_padding)
-      .def("add_concatenation", &Network::add_concatenation)
-      .def("add_squeeze", &Network::add_squeeze)
-      .def("add_unsqueeze", &Network::add_unsqueeze)
-      .def("add_expand",
-           [](Network& n, const TensorRef& x, nb::handle shape, const std::string& name) {
-             return n.add_expand(x, sizes_from_python(shape), name);
-           })
-      .def("add_shape", &Network::add_shape)
-      .def("add_shape_of",
-           [](Network& n, nb::handle sizes, const std::string& name) {
-             return n.add_shape_of(sizes_from_python(sizes), name);
-           })
-      .def("add_resize", &Network::add_resize)
-      .def("add_grid_sample", &Network::add_grid_sample)
-      .def("add_reverse_sequence", &Network::add_reverse_sequence)
-      .def("add_fill", [](Network& n, const TensorRef& shape, FillOperation op,
-                          const FillOptions& o) { return n.add_fill(shape, op, o); })
-      .def("add_fill", [](Network& n, nb::handle shape, FillOperation op, const FillOptions& o) {
-        return n.add_fill(sizes_from_python(shape), op, o);
-      });
+  c.def("add_gather", &Network::add_gather,
+        "Appends the layer of lathe.Network.add_gather, which describes it.")
+      .def("add_scatter", &Network::add_scatter,
+           "Appends the layer of lathe.Network.add_scatter, which describes it.")
+      .def("add_one_hot", &Network::add_one_hot,
+           "Appends the layer of lathe.Network.add_one_hot, which describes it.")
+      .def("add_non_zero", &Network::add_non_zero,
+           "Appends the layer of lathe.Network.add_non_zero, which describes it.")
+      .def("add_nms", &Network::add_nms, "Appends the layer of lathe.Network.add_nms, which describes it.")
+      .def("add_shuffle", &Network::add_shuffle,
+           "Appends the layer of lathe.Network.add_shuffle, which describes it.")
+      .def("add_transpose", &Network::add_transpose,
+           "Appends the layer of lathe.Network.add_transpose, which describes it.")
+      .def(
+          "add_reshape",
+          [](Network& n, const TensorRef& x, nb::handle shape, const std::string& name) {
+            return n.add_reshape(x, sizes_from_python(shape), name);
+          },
+          "Appends the layer of lathe.Network.add_reshape, which describes it.")
+      .def(
+          "add_slice",
+          [](Network& n, const TensorRef& x, const Ints& start, const Ints& size, const Ints& stride,
+             const SliceOptions& o) { return n.add_slice(x, start, size, stride, o); },
+          "Appends the layer of lathe.Network.add_slice, which describes it.")
+      .def(
+          "add_slice",
+          [](Network& n, const TensorRef& x, const TensorRef& start, const TensorRef& size,
+             const TensorRef& stride,
+             const SliceOptions& o) { return n.add_slice(x, start, size, stride, o); },
+          "Appends the layer of lathe.Network.add_slice, which describes it.")
+      .def("add_padding", &Network::add_padding,
+           "Appends the layer of lathe.Network.add_padding, which describes it.")
+      .def("add_concatenation", &Network::add_concatenation,
+           "Appends the layer of lathe.Network.add_concatenation, which describes it.")
+      .def("add_squeeze", &Network::add_squeeze,
+           "Appends the layer of lathe.Network.add_squeeze, which describes it.")
+      .def("add_unsqueeze", &Network::add_unsqueeze,
+           "Appends the layer of lathe.Network.add_unsqueeze, which describes it.")
+      .def(
+          "add_expand",
+          [](Network& n, const TensorRef& x, nb::handle shape, const std::string& name) {
+            return n.add_expand(x, sizes_from_python(shape), name);
+          },
+          "Appends the layer of lathe.Network.add_expand, which describes it.")
+      .def("add_shape", &Network::add_shape,
+           "Appends the layer of lathe.Network.add_shape, which describes it.")
+      .def(
+          "add_shape_of",
+          [](Network& n, nb::handle sizes, const std::string& name) {
+            return n.add_shape_of(sizes_from_python(sizes), name);
+          },
+          "Appends the layer of lathe.Network.add_shape_of, which describes it.")
+      .def("add_resize", &Network::add_resize,
+           "Appends the layer of lathe.Network.add_resize, which describes it.")
+      .def("add_grid_sample", &Network::add_grid_sample,
+           "Appends the layer of lathe.Network.add_grid_sample, which describes it.")
+      .def("add_reverse_sequence", &Network::add_reverse_sequence,
+           "Appends the layer of lathe.Network.add_reverse_sequence, which describes it.")
+      .def(
+          "add_fill",
+          [](Network& n, const TensorRef& shape, FillOperation op, const FillOptions& o) {
+            return n.add_fill(shape, op, o);
+          },
+          "Appends the layer of lathe.Network.add_fill, which describes it.")
+      .def(
+          "add_fill",
+          [](Network& n, nb::handle shape, FillOperation op, const FillOptions& o) {
+            return n.add_fill(sizes_from_python(shape), op, o);
+          },
+          "Appends the layer of lathe.Network.add_fill, which describes it.");
 }
 
 void bind_control(Class& c) {
-  c.def("add_assertion", &Network::add_assertion)
-      .def("add_if_conditional",
-           [](Network& n, const TensorRef& condition, nb::object then_branch, nb::object else_branch,
-              const std::string& name) {
-             return n.add_if_conditional(condition, body_from_python(std::move(then_branch)),
-                                         body_from_python(std::move(else_branch)), name);
-           })
-      .def("add_loop", &add_loop)
-      .def("add_plugin", &Network::add_plugin)
-      .def("add_operator", &Network::add_operator)
-      .def("add_moe", &Network::add_moe)
-      .def("add_dist_collective", &Network::add_dist_collective);
+  c.def("add_assertion", &Network::add_assertion,
+        "Appends the layer of lathe.Network.add_assertion, which describes it.")
+      .def(
+          "add_if_conditional",
+          [](Network& n, const TensorRef& condition, nb::object then_branch, nb::object else_branch,
+             const std::string& name) {
+            return n.add_if_conditional(condition, body_from_python(std::move(then_branch)),
+                                        body_from_python(std::move(else_branch)), name);
+          },
+          "Appends the layer of lathe.Network.add_if_conditional, which describes it.")
+      .def("add_loop", &add_loop, "Appends the layer of lathe.Network.add_loop, which describes it.")
+      .def("add_plugin", &Network::add_plugin,
+           "Appends the layer of lathe.Network.add_plugin, which describes it.")
+      .def("add_operator", &Network::add_operator,
+           "Appends the layer of lathe.Network.add_operator, which describes it.")
+      .def("add_moe", &Network::add_moe, "Appends the layer of lathe.Network.add_moe, which describes it.")
+      .def("add_dist_collective", &Network::add_dist_collective,
+           "Appends the layer of lathe.Network.add_dist_collective, which describes it.");
 }
 
 }  // namespace

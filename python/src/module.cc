@@ -5,7 +5,8 @@
 NB_MODULE(_lathe, m) {
   m.doc() = "The native half of the package lathe. Programs use lathe itself.";
   lathe::initialize();
-  m.def("version", [] { return std::string(lathe::version()); });
+  m.def(
+      "version", [] { return std::string(lathe::version()); }, "The version of the library, \"0.1.0\".");
   // What a program still holds when the interpreter ends is its own affair.
   nanobind::set_leak_warnings(false);
   lathe::python::bind_errors(m);

@@ -103,19 +103,21 @@ Roofline roofline_from_python(const nb::dict& d) {
 }  // namespace
 
 void bind_profile(nb::module_& m) {
-  nb::class_<Profile>(m, "Profile")
-      .def("steps", &steps_of)
-      .def("events", &events_of)
-      .def("run_events", &runs_of)
-      .def_ro("runs", &Profile::runs)
-      .def_ro("runs_passed_over", &Profile::runs_passed_over)
-      .def_ro("run_seconds", &Profile::run_seconds)
-      .def_ro("events_lost", &Profile::events_lost)
-      .def_ro("threads", &Profile::threads)
-      .def_ro("isa", &Profile::isa)
+  nb::class_<Profile>(m, "Profile", "The native half of lathe.Profile, which describes its methods.")
+      .def("steps", &steps_of, "Returns the steps as dicts with the fields of StepProfile.")
+      .def("events", &events_of, "Returns the latest executions as dicts with the fields of StepEvent.")
+      .def("run_events", &runs_of, "Returns the latest runs as (start, seconds).")
+      .def_ro("runs", &Profile::runs, "The number of recorded runs.")
+      .def_ro("runs_passed_over", &Profile::runs_passed_over, "The number of runs that were not recorded.")
+      .def_ro("run_seconds", &Profile::run_seconds, "The seconds of all recorded runs.")
+      .def_ro("events_lost", &Profile::events_lost,
+              "The number of steps and runs that there was no space for.")
+      .def_ro("threads", &Profile::threads, "The number of threads of the engine.")
+      .def_ro("isa", &Profile::isa, "The best instruction set that the engine's kernels may use.")
       .def(
           "save_trace", [](const Profile& p, const std::filesystem::path& f) { write_chrome_trace(p, f); },
-          nb::arg("path"), nb::call_guard<nb::gil_scoped_release>())
+          nb::arg("path"), nb::call_guard<nb::gil_scoped_release>(),
+          "Writes the events in Chrome's trace format.")
       .def(
           "save_page",
           [](const Profile& p, const std::filesystem::path& path, const nb::dict& roofline,
@@ -124,7 +126,8 @@ void bind_profile(nb::module_& m) {
             nb::gil_scoped_release free;
             write_profile_page(p, r, {model, system_info().cpu, date}, path);
           },
-          nb::arg("path"), nb::arg("roofline"), nb::arg("model"), nb::arg("date"));
+          nb::arg("path"), nb::arg("roofline"), nb::arg("model"), nb::arg("date"),
+          "Writes one HTML page with timeline, roofline and table.");
   m.def(
       "measure_roofline",
       [](int threads) {
@@ -135,7 +138,8 @@ void bind_profile(nb::module_& m) {
         }
         return roofline_to_python(r);
       },
-      nb::arg("threads"));
+      nb::arg("threads"),
+      "Measures this machine: {\"flops\", \"levels\": [{\"name\", \"holds\", \"bandwidth\"}]}.");
 }
 
 }  // namespace lathe::python

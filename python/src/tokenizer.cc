@@ -114,21 +114,29 @@ nb::dict inputs(const Tokenizer& t, const nb::sequence& texts, bool special_toke
 }  // namespace
 
 void bind_tokenizer(nb::module_& m) {
-  nb::class_<Tokenizer>(m, "Tokenizer")
-      .def_static("open", &Tokenizer::open, nb::arg("path"))
+  nb::class_<Tokenizer>(
+      m, "Tokenizer",
+      "The native half of lathe.Tokenizer, which describes its methods. Immutable and thread-safe.")
+      .def_static("open", &Tokenizer::open, nb::arg("path"),
+                  "Opens tokenizer.json, or the directory that it is in.")
       .def_static(
-          "parse", [](const std::string& json) { return Tokenizer::parse(json); }, nb::arg("json"))
-      .def("truncation", &truncation_of)
-      .def("padding", &padding_of)
-      .def("with_truncation", &with_truncation, nb::arg("said").none())
-      .def("with_padding", &with_padding, nb::arg("said").none())
-      .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("special_tokens"))
-      .def("inputs", &inputs, nb::arg("texts"), nb::arg("special_tokens"))
-      .def("size", &Tokenizer::size)
-      .def("id_of", &Tokenizer::id_of, nb::arg("token"))
+          "parse", [](const std::string& json) { return Tokenizer::parse(json); }, nb::arg("json"),
+          "Makes a tokenizer from the text of a tokenizer.json.")
+      .def("truncation", &truncation_of, "Returns (max_length, from_, left), or None.")
+      .def("padding", &padding_of, "Returns (length, multiple_of, token, id, type_id, left), or None.")
+      .def("with_truncation", &with_truncation, nb::arg("said").none(),
+           "Returns another tokenizer with this truncation.")
+      .def("with_padding", &with_padding, nb::arg("said").none(),
+           "Returns another tokenizer with this padding.")
+      .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("special_tokens"),
+           "Returns the encodings as dicts with the fields of Encoding.")
+      .def("inputs", &inputs, nb::arg("texts"), nb::arg("special_tokens"),
+           "Returns the input tensors of a model by name.")
+      .def("size", &Tokenizer::size, "Returns the number of tokens, added ones too.")
+      .def("id_of", &Tokenizer::id_of, nb::arg("token"), "Returns the id of a token, or None.")
       .def(
           "token_of", [](const Tokenizer& t, int64_t id) { return std::string(t.token_of(id)); },
-          nb::arg("id"));
+          nb::arg("id"), "Returns the token of an id, or \"\".");
 }
 
 }  // namespace lathe::python

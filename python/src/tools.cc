@@ -201,14 +201,22 @@ GraphFormat graph_format(const std::string& form) {
 
 void bind_tools(nb::module_& m) {
   m.def("verify", &verify_from_python, nb::arg("model"), nb::arg("options"), nb::arg("levels"),
-        nb::arg("sizes"), nb::arg("recorded"), nb::arg("seed"), nb::arg("seconds"), nb::arg("output"));
-  m.def("check", &findings_to_python, nb::arg("model"));
-  m.def("inspect", &summary_to_python, nb::arg("model"), nb::arg("sizes"));
-  m.def("describe_graph", &graph_text, nb::arg("model"), nb::arg("form"), nb::arg("sizes"));
-  m.def("normalize", &normalize, nb::arg("model"), nb::arg("opset") = 0);
-  m.def("operators", &operators_to_python, nb::arg("pattern") = "*");
-  m.def("system_info", &system_to_python);
-  m.def("merge_timing_caches", &timing_caches_to_python, nb::arg("caches"), nb::arg("output"));
+        nb::arg("sizes"), nb::arg("recorded"), nb::arg("seed"), nb::arg("seconds"), nb::arg("output"),
+        "Compares optimization levels with the reference; lathe.verify describes it.");
+  m.def("check", &findings_to_python, nb::arg("model"),
+        "Returns the diagnostics of a model as dicts with the fields of lathe.Error.");
+  m.def("inspect", &summary_to_python, nb::arg("model"), nb::arg("sizes"),
+        "Returns what is known of a model without running it; lathe.onnx.inspect describes it.");
+  m.def("describe_graph", &graph_text, nb::arg("model"), nb::arg("form"), nb::arg("sizes"),
+        "Returns the graph after import as \"text\", \"json\" or \"dot\".");
+  m.def("normalize", &normalize, nb::arg("model"), nb::arg("opset") = 0,
+        "Returns the model at the lowest opset that can express it, or at this one.");
+  m.def("operators", &operators_to_python, nb::arg("pattern") = "*",
+        "Returns the operators whose names fit a shell pattern; lathe.operators describes them.");
+  m.def("system_info", &system_to_python,
+        "Returns facts about the machine and the library; lathe.system_info describes them.");
+  m.def("merge_timing_caches", &timing_caches_to_python, nb::arg("caches"), nb::arg("output"),
+        "Merges timing caches into a file and returns what they hold.");
 }
 
 }  // namespace lathe::python

@@ -240,53 +240,74 @@ nb::dict values_to_python(const NamedValues& values) {
 
 void bind_values(nb::module_& m) {
   nb::class_<Tensor>(m, "Tensor",
-                     "A dense tensor. Copies share memory; NumPy and DLPack see it without copying.")
+                     "A dense tensor. Copies share memory; NumPy and DLPack read it without copying. "
+                     "Thread-safe while nobody writes to its memory.")
       .def_static("from_buffer", &tensor_from_buffer, nb::arg("buffer"), nb::arg("dtype"), nb::arg("shape"),
-                  nb::arg("writable") = false, "Borrow C-contiguous memory; `dtype` says what its bytes are.")
-      .def_static(
-          "from_dlpack", &tensor_from_dlpack, nb::arg("array"), nb::arg("writable") = false,
-          "Borrow the memory of an array on the CPU. One to be written into must be C-contiguous; one to be "
-          "read is copied where it is not.")
-      .def_static("from_strings", &tensor_from_strings, nb::arg("strings"), nb::arg("shape"))
-      .def_prop_ro("dtype", [](const Tensor& t) { return std::string(name_of(t.type())); })
-      .def_prop_ro("onnx_type",
-                   [](const Tensor& t) { return "tensor(" + std::string(onnx_name_of(t.type())) + ")"; })
+                  nb::arg("writable") = false,
+                  "Makes a tensor over C-contiguous memory, without copying it; `dtype` says what its bytes "
+                  "are. Raises lathe.Error E4001 (run_bad_input) for another number of bytes.")
+      .def_static("from_dlpack", &tensor_from_dlpack, nb::arg("array"), nb::arg("writable") = false,
+                  "Makes a tensor over the memory of an array on the CPU that has DLPack. One to be written "
+                  "into must be C-contiguous; one to be read is copied where it is not.")
+      .def_static("from_strings", &tensor_from_strings, nb::arg("strings"), nb::arg("shape"),
+                  "Makes a tensor of strings from as many str or bytes as the shape has elements. Raises "
+                  "lathe.Error E4001 (run_bad_input) for another number.")
+      .def_prop_ro(
+          "dtype", [](const Tensor& t) { return std::string(name_of(t.type())); },
+          "The element type by Lathe's name: \"float32\", \"string\".")
+      .def_prop_ro(
+          "onnx_type", [](const Tensor& t) { return "tensor(" + std::string(onnx_name_of(t.type())) + ")"; },
+          "The type as ONNX writes it: \"tensor(float)\".")
       .def_prop_ro(
           "data_type", [](const Tensor& t) { return static_cast<int>(t.type()); },
-          "The number of TensorProto.DataType.")
-      .def_prop_ro("shape", [](const Tensor& t) { return shape_to_python(t.shape()); })
-      .def_prop_ro("nbytes", [](const Tensor& t) { return t.bytes(); })
-      .def_prop_ro("data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data()); })
+          "The number of the element type in ONNX's TensorProto.DataType.")
+      .def_prop_ro(
+          "shape", [](const Tensor& t) { return shape_to_python(t.shape()); },
+          "The sizes, as a tuple of int.")
+      .def_prop_ro(
+          "nbytes", [](const Tensor& t) { return t.bytes(); },
+          "The bytes of the elements; types of less than a byte are packed.")
+      .def_prop_ro(
+          "data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data()); },
+          "The address of the first element.")
       .def("carrier", &numpy_carrier, nb::rv_policy::reference,
-           "The memory as a NumPy array; types that NumPy lacks appear as unsigned integers of their width, "
-           "packed "
-           "ones as bytes.")
-      .def("strings", &strings_of)
-      .def("clone", &Tensor::clone, "A deep copy.")
+           "Returns the memory as a NumPy array; types that NumPy lacks appear as unsigned integers of their "
+           "width, packed ones as a flat array of bytes.")
+      .def("strings", &strings_of,
+           "Returns the elements of a tensor of strings as a flat list of str. Raises lathe.Error E4001 "
+           "(run_bad_input) for other types.")
+      .def("clone", &Tensor::clone, "Returns a copy with memory of its own.")
       .def("__dlpack__", &dlpack_capsule)
       .def("__dlpack_device__", [](const Tensor&) { return nb::make_tuple(nb::device::cpu::value, 0); })
       .def("__repr__", [](const Tensor& t) { return "<lathe.Tensor " + describe(t) + ">"; });
 
-  nb::class_<SparseTensor>(m, "SparseTensor", "Coordinates (int64 [NNZ, rank]) and values ([NNZ]).")
+  nb::class_<SparseTensor>(
+      m, "SparseTensor",
+      "A sparse tensor of coordinates (int64 [NNZ, rank]) and values ([NNZ]); ONNX SparseTensorProto.")
       .def(
           "__init__",
           [](SparseTensor* s, const Tensor& values, const Tensor& indices, nb::handle shape) {
             new (s) SparseTensor{values, indices, shape_from_python(shape)};
           },
           nb::arg("values"), nb::arg("indices"), nb::arg("shape"))
-      .def_ro("values", &SparseTensor::values)
-      .def_ro("indices", &SparseTensor::indices)
-      .def_prop_ro("shape", [](const SparseTensor& s) { return shape_to_python(s.shape); });
+      .def_ro("values", &SparseTensor::values, "The values, a tensor [NNZ].")
+      .def_ro("indices", &SparseTensor::indices,
+              "The coordinates of the values, an int64 tensor [NNZ, rank].")
+      .def_prop_ro(
+          "shape", [](const SparseTensor& s) { return shape_to_python(s.shape); },
+          "The shape of the dense tensor, as a tuple of int.");
 
-  nb::class_<Map>(m, "Map", "Keys (int64 or string [n]) and as many values.")
+  nb::class_<Map>(m, "Map", "A map of keys (int64 or string [n]) to as many values; ONNX MapProto.")
       .def(
           "__init__",
           [](Map* map, const Tensor& keys, const nb::list& values) {
             new (map) Map{keys, from_python(values).sequence()};
           },
           nb::arg("keys"), nb::arg("values"))
-      .def_ro("keys", &Map::keys)
-      .def_prop_ro("values", [](const Map& map) { return nb::cast<nb::list>(to_python(Value(map.values))); });
+      .def_ro("keys", &Map::keys, "The keys, a tensor [n] of int64 or string.")
+      .def_prop_ro(
+          "values", [](const Map& map) { return nb::cast<nb::list>(to_python(Value(map.values))); },
+          "The values, a list of as many items as there are keys.");
 }
 
 }  // namespace lathe::python
