@@ -198,10 +198,11 @@ class Context:
 
 
 class EngineInspector:
-    """An engine's steps at some input shapes, TensorRT's IEngineInspector; it does not change with the engine.
+    """An engine's steps at some input shapes, TensorRT's IEngineInspector. Immutable and thread-safe.
     For each step it has the kernel and tactic, the layers that were fused into it, why others were not, bytes and
     floating-point operations. `shapes` are input shapes by name; symbols that they leave open have the sizes that
-    kernels were chosen by. Raises `lathe.Error` E4001 or E4002 for shapes that the engine does not take."""
+    kernels were chosen by. Raises `lathe.Error` E4001 (run_bad_input) or E4002 (run_bad_shape) for shapes that the
+    engine does not take."""
 
     def __init__(self, engine: "Engine", shapes: Mapping[str, Iterable[int]] = {}):
         self._native = _lathe.EngineInspector(engine._engine, {name: tuple(shape) for name, shape in shapes.items()})
@@ -363,7 +364,7 @@ class Engine:
 
     @property
     def refits(self) -> int:
-        """How many times its weights have been exchanged since it was built or loaded."""
+        """The number of times that its weights have been exchanged since it was built or loaded."""
         return self._engine.refits()
 
     def inspect(self, shapes: Mapping[str, Iterable[int]] = {}) -> "EngineInspector":

@@ -84,7 +84,7 @@ def measure_roofline(threads: int = 1) -> Roofline:
 
 
 class Profile:
-    """What a context recorded between `start_profile` and `profile`; immutable."""
+    """The record of a context's runs between `start_profile` and `profile`; immutable."""
 
     def __init__(self, profile: _lathe.Profile):
         self._profile = profile
@@ -106,12 +106,12 @@ class Profile:
 
     @property
     def runs(self) -> int:
-        """How many runs were recorded and ended without an error."""
+        """The number of runs that were recorded and ended without an error."""
         return self._profile.runs
 
     @property
     def runs_passed_over(self) -> int:
-        """How many runs were not recorded, so that recording takes less than 2 % of the time.
+        """The number of runs that were not recorded, so that recording takes less than 2 % of the time.
         The first thousand runs of a profile are always recorded."""
         return self._profile.runs_passed_over
 
@@ -122,7 +122,7 @@ class Profile:
 
     @property
     def events_lost(self) -> int:
-        """How many steps and runs, the earliest ones, there was no space for."""
+        """The number of steps and runs, the earliest ones, that there was no space for."""
         return self._profile.events_lost
 
     @property

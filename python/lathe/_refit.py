@@ -205,7 +205,7 @@ class Refitter:
 
 @dataclass(frozen=True)
 class Machine:
-    """Whose times a timing cache holds: they mean nothing to another processor or another version of the library."""
+    """The machine and library whose times a timing cache holds: they mean nothing to others."""
 
     cpu: str
     features: tuple[str, ...]

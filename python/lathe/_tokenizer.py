@@ -15,7 +15,7 @@ Text = Union[str, "tuple[str, str]"]  # one, or two that belong together
 
 @dataclass(frozen=True)
 class Truncation:
-    """How texts that are too long are cut, with the names of `tokenizers`.
+    """Says how texts that are too long are cut, with the names of `tokenizers`.
     `max_length` counts tokens, special ones too. `from_` says which of two texts is cut: "longest_first", "only_first"
     or "only_second". `left` removes tokens at the beginning instead of the end."""
 
@@ -26,7 +26,7 @@ class Truncation:
 
 @dataclass(frozen=True)
 class Padding:
-    """How texts that are too short are padded, at the end or, with `left`, at the beginning.
+    """Says how texts that are too short are padded, at the end or, with `left`, at the beginning.
     `length` 0 is that of the longest text of a batch; `multiple_of` 0 is no constraint; `id` None is the token's own
     id."""
 

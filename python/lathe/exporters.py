@@ -25,7 +25,7 @@ _LEVELS = {"O1": "basic", "O2": "extended", "O3": "all"}
 
 
 class ConfigBehavior(str, enum.Enum):
-    """Which part of an encoder-decoder a file is; Optimum's ConfigBehavior.
+    """Says which part of an encoder-decoder a file is; Optimum's ConfigBehavior.
     MONOLITH is both parts in one file."""
 
     MONOLITH = "monolith"
@@ -34,7 +34,7 @@ class ConfigBehavior(str, enum.Enum):
 
 
 class NormalizedConfig:
-    """A config.json with the same attributes for every architecture; Optimum's NormalizedConfig.
+    """A config.json with the same attributes for every architecture; Optimum's NormalizedConfig. Immutable.
     `normalized.num_layers` is what GPT-2 calls `n_layer`. `kind` is Optimum's name of a set of attributes,
     "NormalizedTextConfig" for one; `words` are other keys for some of them, num_layers="n_layer", which may lead into
     objects. Raises `lathe.Error` E6001 (bad_argument) for an unknown kind; attributes that are missing raise
@@ -149,14 +149,15 @@ def dummy_input_generators() -> list[str]:
 
 
 class OnnxConfig:
-    """How an architecture is exported for a task; Optimum's OnnxConfig.
-    Derive from it or from a class below, and define `inputs`.
+    """Says how an architecture is exported for a task; Optimum's OnnxConfig.
+    Derive from it or from a class below, and define `inputs`. As thread-safe as what is derived.
 
     `config` is config.json as a dictionary. An instance is made for every file of an export, so `__init__` must set
     nothing that does not follow from these arguments. NORMALIZED_CONFIG maps attributes to keys ("num_layers":
-    "n_layer"); ATOL_FOR_VALIDATION is the absolute tolerance of a validation; PAD_ATTENTION_MASK_TO_PAST makes the mask
-    cover the past; DUMMY_INPUT_GENERATOR_CLASSES are generators by name or class; DUMMY_INPUTS are beginnings of the
-    names that `make_dummy_input` handles; FORWARD_ARGUMENTS is the order of the file's inputs.
+    "n_layer"); ATOL_FOR_VALIDATION is the absolute tolerance of a validation; DEFAULT_ONNX_OPSET is the opset of the
+    files; PAD_ATTENTION_MASK_TO_PAST makes the mask cover the past; DUMMY_INPUT_GENERATOR_CLASSES are generators by
+    name or class; DUMMY_INPUTS are beginnings of the names that `make_dummy_input` handles; FORWARD_ARGUMENTS is the
+    order of the file's inputs.
     """
 
     NORMALIZED_CONFIG: Mapping[str, str] = {}  # "num_layers": "n_layer"; keys may lead into objects: "text_config.n_layer"
@@ -415,8 +416,8 @@ class TasksManager:
 
     def register(self, model_type: str, *tasks: str, overwrite_existing: bool = False):
         """Returns a decorator that registers an OnnxConfig, a `lathe.nn.Model` or a Model for these tasks.
-        Configs of a model type and task that are there already stay unless `overwrite_existing`. The decorator raises
-        `lathe.Error` E6001 (bad_argument) for an unknown task."""
+        Configs of a model type and task that are there already stay unless `overwrite_existing`. For a config the
+        decorator raises `lathe.Error` E6001 (bad_argument) where a task is unknown."""
 
         def decorate(cls: Any) -> Any:
             if issubclass(cls, (Model, nn.Model)):
@@ -459,13 +460,15 @@ def export(
 ) -> dict[str, Any]:
     """Exports the checkpoint in a directory into another, validates it, and returns a report; Optimum's main_export.
 
-    `task` "auto" is the one that the checkpoint was made for. `dtype` is the type of weights: fp32, fp16 or bf16;
-    `int_dtype` that of integer inputs: int64, int32 or int8. `optimize` is "O1", "O2" or "O3". `monolith`,
-    `no_post_process`, `legacy`, `variant` and `pad_token_id` have Optimum's meanings; `no_dynamic_axes` fixes all
-    sizes. `atol` and `ulps` (units in the last place) are the tolerances of the validation; `validation_seconds` is in
-    seconds, `validation_memory` in GiB. `reference` is a file of recorded inputs and outputs to compare with. `engine`
+    `task` "auto" is the one that the checkpoint was made for; `opset` is 18 by default, or the config's. `dtype` is the
+    type of weights: fp32, fp16 or bf16; `int_dtype` that of integer inputs: int64, int32 or int8. `optimize` is "O1",
+    "O2" or "O3". `monolith`, `no_post_process`, `legacy`, `variant` and `pad_token_id` have Optimum's meanings;
+    `no_dynamic_axes` fixes all sizes. `do_validation` runs the files and compares them with float64: `atol` and `ulps`
+    (units in the last place) are the tolerances, `validation_seconds` is in seconds, `validation_memory` in GiB,
+    `threads` are those of the engines. `reference` is a file of recorded inputs and outputs to compare with. `engine`
     also writes plans. `library_name` "transformers" exports what a sentence encoder is made around; by default the
-    files beside it say what it is. `shapes` are the sizes of synthetic inputs: batch_size=2, sequence_length=16, ….
+    files beside it say what it is. `tasks` has the architectures, the library's by default. `shapes` are the sizes of
+    synthetic inputs: batch_size=2, sequence_length=16, ….
 
     The report has "model_type", "library", "task", "opset", "files" (bytes by name), "unexpected", "untied",
     "validation" and, with a reference, "recorded". Raises `lathe.Error`: E6001 (bad_argument) for an unknown task,

@@ -21,7 +21,8 @@ _DEFAULTS = {
 
 class OptimizationProfile:
     """Shapes that an engine is made for: the least, the most likely and the greatest of each input.
-    It is TensorRT's IOptimizationProfile. Inputs that it leaves out have what the model declares."""
+    It is TensorRT's IOptimizationProfile. Inputs that it leaves out have what the model declares. Not thread-safe while
+    it is changed."""
 
     def __init__(self, name: str = ""):
         self.name = name
@@ -38,7 +39,7 @@ class OptimizationProfile:
 
 class BuilderConfig:
     """The options of `lathe.build` as attributes, TensorRT's IBuilderConfig: `config.threads = 1`.
-    An attribute that no option has raises AttributeError."""
+    An attribute that no option has raises AttributeError. Not thread-safe while it is changed."""
 
     profiles: Any
 

@@ -86,7 +86,8 @@ class Emission:
     """Names layers and constants that modules append to a network: `with Emission(network, module):`.
     Inside it the module and those below it name what they append by their paths; `prefix` goes before all paths.
     `substitutes` maps shell patterns of paths to functions of the network and x that return what replaces such a
-    module. Raises `lathe.Error` E6001 (bad_argument) that lists all parameters without weights."""
+    module. Raises `lathe.Error` E6001 (bad_argument) that lists all parameters without weights. For the network's
+    thread."""
 
     def __init__(
         self,
