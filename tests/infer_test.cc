@@ -348,5 +348,22 @@ TEST(Infer, WideningNestedBodiesMeetALimit) {
   }
 }
 
+// Whoever adds nodes holds on to values and nodes meanwhile: spellings and passes read a type, make a
+// constant and read on.
+TEST(Graph, KeepsReferencesWhileOthersAreAdded) {
+  Graph g;
+  const ValueId x = g.add_input("x", ValueType::tensor(DataType::float32, SymShape{Dim(2), Dim(3)}));
+  const NodeId first = g.add_node("Relu", {x}, 1);
+  const ValueInfo& value = g.value(x);
+  const Node& node = g.node(first);
+  for (int i = 0; i < 1000; ++i) g.add_node("Relu", {x}, 1);
+  EXPECT_EQ(&g.value(x), &value);
+  EXPECT_EQ(&g.node(first), &node);
+  g.truncate(2, 1);
+  EXPECT_EQ(&g.value(x), &value);
+  EXPECT_EQ(value.type.shape->size(), 2u);
+  EXPECT_EQ(node.op, "Relu");
+}
+
 }  // namespace
 }  // namespace lathe

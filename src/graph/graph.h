@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -115,6 +116,7 @@ struct ValueInfo {
 };
 
 /// A directed acyclic graph of nodes. Not thread-safe while changed; safe to read from many threads.
+/// References to values and nodes stay valid while others are added, and until truncate() takes theirs back.
 class Graph {
  public:
   explicit Graph(Graph* parent = nullptr);
@@ -199,8 +201,8 @@ class Graph {
 
  private:
   Graph* parent_;
-  std::vector<ValueInfo> values_;
-  std::vector<Node> nodes_;
+  std::deque<ValueInfo> values_;
+  std::deque<Node> nodes_;
   std::vector<ValueId> inputs_, outputs_;
   std::map<std::string, ValueId, std::less<>> by_name_;
   struct Nothing;
