@@ -17,7 +17,7 @@ ALLOWED = {
     "ops.header": {"base", "components", "tensor", "ops.header"},
     "ops.meaning": {"base", "components", "tensor", "graph", "schema", "ops.header"},
     "gradient": MEANING,
-    "onnx": MEANING | {"ops.header", "io", "gradient"},
+    "onnx": MEANING | {"ops.header", "io", "gradient", "eval"},
     "io": {"base", "tensor"},
     "text": {"base", "tensor", "io"},
     "network": {"base", "tensor", "graph", "schema", "onnx", "io"},

@@ -69,7 +69,7 @@ TEST(ValidModels, BranchesThatAreNeverTakenAreNotJudged) {
             condition +
             " r = If(c) <then_branch = t () => (float[n] a) { a = Squeeze(x, no_axis) }, else_branch = e () "
             "=> (float[n,k] b) { b = Identity(x) }> y = Neg(r) }",
-        values);
+        values, 18);
   };
   const std::vector<double> want{-1, -2, -3, -4, -5, -6};
   EXPECT_EQ(numbers(of("z = CastLike(zero, rk) c = Equal(rk, z)")), want);
@@ -84,6 +84,38 @@ TEST(ValidModels, BranchesThatAreNeverTakenAreNotJudged) {
   EXPECT_EQ(numbers(of("n = Equal(rk, zero) m = Not(n) o = Or(q, m) c = Not(o)", ", bool q",
                        {{"q", Tensor::scalar(false)}})),
             want);
+  // What shape arithmetic does not follow is computed.
+  EXPECT_EQ(numbers(of("z = Mul(half, zf) c = Cast<to=9>(z)")), want);
+  EXPECT_EQ(numbers(of("f = Cast<to=1>(rk) m = Mul(f, half) n = Floor(m) c = Greater(n, m)")), want);
+  EXPECT_EQ(numbers(of("f = Cast<to=10>(half) g = Add(f, f) c = Less(g, f)")), want);
+  EXPECT_EQ(numbers(of("k = Concat<axis = 0>(sh, one) m = ReduceMax<keepdims = 0>(k) c = Equal(m, zero)")),
+            want);
+  EXPECT_EQ(numbers(of("n = BitwiseAnd(rk, zero) c = Greater(n, zero)")), want);
+  EXPECT_EQ(numbers(of("n = Mod(rk, rk) c = Greater(n, zero)")), want);
+  EXPECT_EQ(numbers(of("l = SequenceConstruct(half, zf) n = SequenceLength(l) c = Equal(n, zero)")), want);
+  EXPECT_EQ(numbers(of("o = Optional(half) h = OptionalHasElement(o) c = Not(h)")), want);
+  EXPECT_EQ(numbers(of("l = Less(zf, half) f = Where(l, half, zf) c = Equal(f, zf)")), want);
+}
+
+// The work for conditions is bounded: a hostile model would keep the importer busy for years.
+TEST(ValidModels, ConditionsThatTakeLongAreLeftToTheRun) {
+  const auto condition = [](const std::string& einsum) {
+    return "(float[2,3] x) => (float[2,3] y) <float[2048] v = {" +
+           [] {
+             std::string list = "0";
+             for (int i = 1; i < 2048; ++i) list += ", 0";
+             return list;
+           }() +
+           "}, float zf = {0}> { e = " + einsum +
+           " c = Greater(e, zf) y = If(c) <then_branch = t () => (float[2,3] a) { a = Add(x, v) }, "
+           "else_branch "
+           "= e () => (float[2,3] b) { b = Identity(x) }> }";
+  };
+  const auto built = [](const std::string& text) { Engine::build(model_of(text, 17)); };
+  EXPECT_NO_THROW(built(condition("Einsum<equation = \"a,b->\">(v, v)")));
+  // The faulty branch may be taken, for all that is known.
+  EXPECT_EQ(code_of([&] { built(condition("Einsum<equation = \"a,b,c->\">(v, v, v)")); }),
+            Code::node_bad_shape);
 }
 
 TEST(ValidModels, FoldedNumbersThatBodiesCapture) {

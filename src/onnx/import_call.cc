@@ -123,11 +123,13 @@ void GraphImporter::inline_nodes(ImportScope& inner, const std::vector<onnx::Nod
   }
 }
 
-std::optional<bool> GraphImporter::known_condition(const Graph& g, ValueId v) const {
+std::optional<bool> GraphImporter::known_condition(const Graph& g, ValueId v) {
   if (v == no_id) return std::nullopt;
-  const auto values = state_.values(g, v);
-  if (!values || values->size() != 1 || !(*values)[0].is_constant()) return std::nullopt;
-  return (*values)[0].constant() != 0;
+  const auto value = known_values_.of(g, v);
+  if (!value || !value->is_tensor() || value->tensor().type() != DataType::boolean ||
+      value->tensor().size() != 1)
+    return std::nullopt;
+  return value->tensor().as<bool>()[0];
 }
 
 bool GraphImporter::inline_live_branch(Graph& g, const Node& n) {

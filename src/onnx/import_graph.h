@@ -14,6 +14,7 @@
 #include "onnx/import_functions.h"
 #include "onnx/import_order.h"
 #include "onnx/importer.h"
+#include "onnx/known_value.h"
 #include "schema/infer.h"
 
 namespace lathe {
@@ -86,7 +87,7 @@ class GraphImporter {
                     const std::vector<std::string>& outputs, const Node& n, std::string_view what);
   /// An If that always takes one branch, while the other one is at fault: the branch taken replaces the node.
   bool inline_live_branch(Graph& g, const Node& n);
-  std::optional<bool> known_condition(const Graph& g, ValueId v) const;
+  std::optional<bool> known_condition(const Graph& g, ValueId v);
   const OpsetMap& opsets_of(const onnx::FunctionProto& f, const ImportScope& scope);
   bool fill_body(Graph& g);
 
@@ -130,6 +131,7 @@ class GraphImporter {
   std::vector<Diagnostic>& findings_;
   FreeNames free_names_;
   InferState state_;
+  KnownValues known_values_{catalog_, state_, options_.control};
   /// What the file says of values, with shapes: people and exporters write wrong ones, so graphs get kinds
   /// and element types alone.
   std::map<std::pair<const Graph*, ValueId>, ValueType> hints_;

@@ -1,0 +1,40 @@
+// Values that constants and known sizes decide, computed by the reference kernels: shape arithmetic follows
+// whole numbers only, and conditions of If are computed from fractions, texts and sequences, too.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "graph/graph.h"
+#include "lathe/engine.h"
+#include "schema/infer.h"
+
+namespace lathe {
+
+/// Computes values while a model is imported. The work for one model is bounded: some thousand nodes, each
+/// with operands and results of at most 1 MiB, so that no weights are read, and of few enough elements. One
+/// thread.
+class KnownValues {
+ public:
+  KnownValues(const SchemaCatalog& catalog, const InferState& state, RunControl* control)
+      : catalog_(catalog), state_(state), control_(control) {}
+
+  /// What `v` is in every run. Nothing where a run decides it, where random numbers or bodies take part,
+  /// where computing it fails, or where the bounds are met. Throws Error only where `control` stops the
+  /// import.
+  std::optional<Value> of(const Graph& g, ValueId v);
+
+ private:
+  using Key = std::pair<const Graph*, ValueId>;
+  std::optional<Value> find(const Graph& g, ValueId v, int depth);
+  std::optional<Value> computed(const Graph& g, ValueId v, int depth);
+  std::optional<Value> followed(const Graph& g, ValueId v) const;
+
+  const SchemaCatalog& catalog_;
+  const InferState& state_;
+  RunControl* control_;
+  int nodes_left_ = 4096;
+  std::map<Key, std::optional<Value>> known_;  // of one question
+};
+
+}  // namespace lathe
