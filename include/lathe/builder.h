@@ -1,4 +1,4 @@
-// From networks to engines, and from files to networks, with TensorRT's words.
+// From networks to engines, and from files to networks, with TensorRT's names.
 #pragma once
 
 #include <cstddef>
@@ -16,26 +16,29 @@ namespace lathe {
 
 class SchemaCatalog;
 
-/// How engines are built: effort, threads, memory limits, progress with cancel, timing cache, ….
+/// TensorRT's name for the options of a build (IBuilderConfig).
 using BuilderConfig = BuildOptions;
-/// Shapes that an engine is made for: smallest, most likely and greatest, by input.
+/// TensorRT's name for the shapes that an engine is built for (IOptimizationProfile).
 using OptimizationProfile = ShapeProfile;
-/// Working memory for one run at a time (Engine::create_context).
+/// TensorRT's name for the working memory of one run at a time (IExecutionContext).
 using ExecutionContext = Context;
 
-/// Builds engines from networks. Without state; thread-safe as long as the network is not changed.
+/// Builds engines from networks. Stateless; thread-safe as long as nobody changes the network meanwhile.
+/// TensorRT: IBuilder.
 class LATHE_API Builder {
  public:
+  /// Makes an empty network. TensorRT: IBuilder::createNetworkV2.
   Network create_network(const std::string& name = {}) const { return Network(name); }
-  /// Debug tensors become taps, besides those of the config. Throws what Engine::build throws;
-  /// Code::model_empty where no output is marked.
+  /// Builds an engine; the network's debug tensors become taps, besides those of the config. Throws as
+  /// Engine::build does, and Code::model_empty where no output is marked.
   Engine build_engine(const Network& network, const BuilderConfig& config = {}) const;
-  /// The same as the bytes of a plan, for Engine::deserialize.
+  /// Builds an engine and returns its plan, for Engine::deserialize. TensorRT:
+  /// IBuilder::buildSerializedNetwork.
   std::vector<std::byte> build_serialized_network(const Network& network,
                                                   const BuilderConfig& config = {}) const;
-  /// Other weights for an engine that was built with refit: in one call what a Refitter does in several.
-  /// Every name of the map must be a weight of the engine; of a checkpoint or a model those that the engine
-  /// lacks are left out. Throws what Refitter's constructor, set_named_weights and refit throw.
+  /// Exchanges weights of an engine that was built with refit; one call does what a Refitter does in several.
+  /// Every name of a map must be a weight of the engine; tensors of a checkpoint or a model that the engine
+  /// lacks are left out. Throws as Refitter's constructor, set_named_weights and refit do.
   RefitReport refit_engine(const Engine& engine, const NamedWeights& weights,
                            RunControl* control = nullptr) const;
   RefitReport refit_engine(const Engine& engine, const Checkpoint& weights,
@@ -44,20 +47,26 @@ class LATHE_API Builder {
                            RunControl* control = nullptr) const;
 };
 
-/// Fills networks from .onnx files. Holds what it found in the last one; one thread each.
+/// Reads .onnx files into networks and keeps the findings of the last one. Not thread-safe: use one for each
+/// thread. TensorRT: nvonnxparser::IParser.
 class LATHE_API Parser {
  public:
-  /// `plugins`: shared libraries whose operators models may have (lathe/backend.h); engines of such networks
-  /// are built with the same ones in BuildOptions::plugins. Throws build_plugin_failed.
+  /// Makes a parser; models may have the operators of `plugins`, shared libraries (lathe/backend.h), which
+  /// must also be in BuildOptions::plugins when engines are built of such networks. Throws
+  /// build_plugin_failed.
   explicit Parser(const std::vector<std::filesystem::path>& plugins = {});
-  /// Functions are inlined, operators become their newest versions; layers that were saved from a Network are
-  /// layers again. Throws the first error, after all were collected.
+  /// Reads a model. Functions are inlined and operators become their newest versions; layers that were saved
+  /// from a Network are layers again. Throws the first error after all were collected; the codes are those of
+  /// Engine::build for files and models.
   Network parse(const std::filesystem::path& file, const onnx::LoadOptions& options = {});
   Network parse(const onnx::Model& model);
-  /// Errors and warnings of the last call, in the order of the file.
+  /// Returns the errors and warnings of the last parse(), in the order of the file. TensorRT:
+  /// IParser::getError.
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+  /// Returns how many of them are errors.
   size_t num_errors() const;
-  /// Is it an operator that this library or one of the plug-ins knows ("" is ai.onnx)?
+  /// Returns whether this library or one of the plug-ins has the operator; the domain "" is ai.onnx.
+  /// TensorRT: IParser::supportsOperator.
   bool supports_operator(std::string_view op, std::string_view domain = {}) const;
 
  private:

@@ -1,5 +1,5 @@
-// Weights as they are published: safetensors, NumPy's .npy and .npz, PyTorch's zip files; and the config.json
-// that lies beside them.
+// Reading published weights: safetensors, NumPy's .npy and .npz, PyTorch's zip files, and the config.json
+// beside them.
 #pragma once
 
 #include <cstdint>
@@ -16,35 +16,38 @@
 
 namespace lathe {
 
-/// What a checkpoint says of one tensor.
+/// Describes one tensor of a checkpoint.
 struct CheckpointTensor {
-  std::string name;
-  DataType type = DataType::undefined;
-  Shape shape;
-  uint64_t bytes = 0;          // of the elements, row-major
-  std::filesystem::path file;  // the file it lies in
-  /// Whether Checkpoint::tensor() gives the file's own bytes. False where they must be rearranged first:
-  /// views that are not contiguous, Fortran order, other byte orders, compressed members, addresses that
-  /// elements of the type may not have.
+  std::string name;                     // unique in the checkpoint
+  DataType type = DataType::undefined;  // element type
+  Shape shape;                          // sizes, outermost first
+  uint64_t bytes = 0;                   // elements, row-major
+  std::filesystem::path file;           // file that holds the elements
+  /// True where Checkpoint::tensor() returns the mapped bytes of the file. False where they must be
+  /// rearranged first: views that are not contiguous, Fortran order, other byte orders, compressed members,
+  /// addresses that are not aligned for the type.
   bool mapped = false;
 };
 
+/// Names the format of a checkpoint's files.
 enum class CheckpointFormat : uint8_t { safetensors, npy, npz, pytorch };
+/// Returns the format's name: "safetensors", "npy", "npz", "pytorch".
 LATHE_API std::string_view name_of(CheckpointFormat f);
 
+/// Options of Checkpoint::open.
 struct CheckpointOptions {
-  /// Reads the files into memory instead of mapping them: what happens to them afterwards does not matter.
+  /// Reads the files into memory instead of mapping them, so that later changes to them have no effect.
   bool untrusted = false;
 };
 
 /// Named tensors in one file, or in shards with an index. Opening reads headers only: pages with elements are
-/// loaded when somebody touches them. Nothing in a file is ever executed. Immutable; copies share everything;
+/// loaded when they are touched. Nothing in a file is ever executed. Immutable; copies share everything;
 /// thread-safe.
 class LATHE_API Checkpoint {
  public:
-  /// A file (its content says which format), or a directory with model.safetensors,
+  /// Opens a file (its content decides the format), or a directory with model.safetensors,
   /// model.safetensors.index.json, pytorch_model.bin or pytorch_model.bin.index.json, the first of them that
-  /// is there. An index may be given itself; its shards lie beside it.
+  /// is there. The path may also name an index, whose shards are beside it.
   ///
   /// Throws file_not_found (shards too), file_not_regular, file_unreadable; wire_malformed, wire_too_large,
   /// wire_bad_utf8, json_malformed, npy_malformed for a file that is not what it says; tensor_bad_type,
@@ -53,27 +56,30 @@ class LATHE_API Checkpoint {
   /// not_supported for pickles that want anything but tensors, and for old PyTorch files.
   static Checkpoint open(const std::filesystem::path& path, const CheckpointOptions& options = {});
 
+  /// Returns the format of the files.
   CheckpointFormat format() const;
-  /// In the order of the file; of shards, file by file.
+  /// Returns the tensors in the order of the file; those of shards file by file.
   const std::vector<CheckpointTensor>& tensors() const;
+  /// Returns the paths of the file or of the shards.
   const std::vector<std::filesystem::path>& files() const;
-  /// The text entries of safetensors' __metadata__.
+  /// Returns the text entries of safetensors' __metadata__; empty for other formats.
   const std::map<std::string, std::string>& metadata() const;
 
+  /// Returns whether there is a tensor of that name.
   bool contains(std::string_view name) const;
-  /// Throws bad_argument, with names that are near.
+  /// Returns the description of a tensor. Throws bad_argument, with similar names.
   const CheckpointTensor& at(std::string_view name) const;
-  /// The elements, mapped where at(name).mapped, else a copy; either way they outlive the checkpoint. They
-  /// are not to be written to. Throws bad_argument as at() does, wire_malformed for damaged compressed
-  /// members, run_out_of_memory.
+  /// Returns a tensor whose elements are mapped where at(name).mapped, otherwise a copy; either way they
+  /// outlive the checkpoint and must not be written to. Throws bad_argument as at() does, wire_malformed for
+  /// damaged compressed members, run_out_of_memory.
   Tensor tensor(std::string_view name) const;
 
-  /// Groups of names for the very same elements of one file: tied weights, in the order of tensors(). Reads
-  /// nothing.
+  /// Returns groups of names that stand for the very same elements of one file (tied weights), in the order
+  /// of tensors(). Reads no elements.
   std::vector<std::vector<std::string>> tied() const;
-  /// Groups of names whose type, shape and bytes are equal, whether tied or stored twice. Reads all tensors
-  /// that share type and shape with another. Biases of zeros are equal too: this says what may be stored
-  /// once, not what the model ties.
+  /// Returns groups of names whose type, shape and bytes are equal, whether tied or stored twice. Reads all
+  /// tensors that share type and shape with another. Biases of zeros are equal, too: this says what may be
+  /// stored once, not what the model ties.
   std::vector<std::vector<std::string>> duplicates() const;
 
  private:
@@ -82,29 +88,29 @@ class LATHE_API Checkpoint {
   std::shared_ptr<const State> state_;
 };
 
-/// A config.json as Hugging Face's models have it, read by key and type. Keys may lead into objects:
+/// The config.json of a Hugging Face model, read by key and type. Keys may lead into objects:
 /// "text_config.hidden_size". Immutable; copies share; thread-safe.
 class LATHE_API ModelConfig {
  public:
-  /// The file, or config.json of a directory. Throws file_not_found, file_not_regular, file_unreadable,
-  /// json_malformed (nesting beyond 64 too), wire_too_large (beyond 16 MiB).
+  /// Opens the file, or config.json of a directory. Throws file_not_found, file_not_regular, file_unreadable,
+  /// json_malformed (also for nesting beyond 64), wire_too_large (beyond 16 MiB).
   static ModelConfig open(const std::filesystem::path& path);
-  /// `origin` stands in errors where a file's path would.
+  /// Reads JSON text; errors name `origin` in the place of a file. Throws as open() does.
   static ModelConfig parse(std::string_view json, std::string origin = "config.json");
 
-  /// T is bool, int64_t, double (integers are taken too), std::string, ModelConfig (an object), or a
-  /// std::vector of one of the first four.
-  /// Throws bad_argument, naming the key, what was expected and what is there, or keys that are near.
+  /// Returns the value of a key. T is bool, int64_t, double (which takes integers, too), std::string,
+  /// ModelConfig (an object), or a std::vector of one of the first four. Throws bad_argument, which names the
+  /// key, what was expected and what is there, or similar keys.
   template <class T>
   T get(std::string_view key) const;
-  /// The fallback where the key is absent or null. A value of another type is an error all the same.
+  /// Returns the fallback where the key is absent or null; a value of another type throws all the same.
   template <class T>
   T get(std::string_view key, T fallback) const {
     return has(key) ? get<T>(key) : fallback;
   }
-  /// Whether the key is there and not null.
+  /// Returns whether the key is there and not null.
   bool has(std::string_view key) const;
-  /// Keys of this object, in the order of the file.
+  /// Returns the keys of this object, in the order of the file.
   std::vector<std::string> keys() const;
 
  private:

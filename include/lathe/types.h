@@ -10,6 +10,7 @@
 
 namespace lathe {
 
+/// An element type. The numbers are those of TensorProto.DataType of the ONNX standard.
 enum class DataType : uint8_t {
   undefined = 0,
   float32 = 1,
@@ -41,10 +42,10 @@ enum class DataType : uint8_t {
   float6e2m3 = 27,
   float6e3m2 = 28,
 };
-inline constexpr int data_type_count = 29;
+inline constexpr int data_type_count = 29;  // number of element types, undefined included
 
-/// Width of one element in bits: 2, 4, 8, …, 128 (the six-bit floats take a byte each). 0 for string and
-/// undefined. Sub-byte types are packed, lowest bits first.
+/// Returns the width of one element in bits: 2, 4, 8, …, 128 (the six-bit floats take a byte each); 0 for
+/// string and undefined. Types of less than a byte are packed, lowest bits first.
 constexpr int bits_of(DataType t) {
   switch (t) {
     case DataType::uint2:
@@ -88,12 +89,13 @@ constexpr int bits_of(DataType t) {
   return 0;
 }
 
-/// Bytes that `count` packed elements of a fixed-width type take.
+/// Returns the bytes of `count` packed elements of a type of fixed width.
 constexpr size_t bytes_for(DataType t, size_t count) {
   const size_t bits = static_cast<size_t>(bits_of(t));
   return bits >= 8 ? count * (bits / 8) : (count * bits + 7) / 8;
 }
 
+/// Returns whether it is a real floating-point type, of any width.
 constexpr bool is_float(DataType t) {
   switch (t) {
     case DataType::float32:
@@ -113,22 +115,26 @@ constexpr bool is_float(DataType t) {
       return false;
   }
 }
+/// Returns whether it is an integer type with sign.
 constexpr bool is_signed_integer(DataType t) {
   return t == DataType::int2 || t == DataType::int4 || t == DataType::int8 || t == DataType::int16 ||
          t == DataType::int32 || t == DataType::int64;
 }
+/// Returns whether it is an integer type without sign; boolean is none.
 constexpr bool is_unsigned_integer(DataType t) {
   return t == DataType::uint2 || t == DataType::uint4 || t == DataType::uint8 || t == DataType::uint16 ||
          t == DataType::uint32 || t == DataType::uint64;
 }
+/// Returns whether it is an integer type.
 constexpr bool is_integer(DataType t) { return is_signed_integer(t) || is_unsigned_integer(t); }
+/// Returns whether it is a complex type.
 constexpr bool is_complex(DataType t) { return t == DataType::complex64 || t == DataType::complex128; }
 
-/// "float32", "int4", "boolean" as NumPy and this library write it ("bool" for boolean).
+/// Returns the name that NumPy and this library use: "float32", "int4", "bool" for boolean.
 LATHE_API std::string_view name_of(DataType t);
-/// "float", "int4", "bool": as ONNX's type strings write it (`tensor(float)`).
+/// Returns the name in ONNX's type strings, `tensor(float)`: "float", "int4", "bool".
 LATHE_API std::string_view onnx_name_of(DataType t);
-/// Understands both spellings; nothing when neither matches.
+/// Returns the type of either name; nothing where neither matches.
 LATHE_API std::optional<DataType> data_type_from(std::string_view name);
 
 }  // namespace lathe

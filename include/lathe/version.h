@@ -9,6 +9,6 @@
 #define LATHE_VERSION_PATCH 0
 
 namespace lathe {
-/// "0.1.0"
+/// Returns the version of the library: "0.1.0".
 LATHE_API std::string_view version();
 }  // namespace lathe
