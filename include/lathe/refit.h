@@ -1,5 +1,5 @@
 // Exchanging the weights of an engine that was built with BuildOptions::refit, without building it again:
-// only what depends on a weight is made anew, all or nothing, while contexts go on serving what they have.
+// only what depends on a changed weight is computed again, all or nothing, while contexts go on serving.
 //
 //   lathe::Refitter refitter(engine);
 //   refitter.set_named_weights(lathe::Checkpoint::open("step_2000.safetensors"));
@@ -23,95 +23,104 @@ namespace lathe {
 
 class Checkpoint;
 
-using NamedWeights = std::map<std::string, Tensor, std::less<>>;
+using NamedWeights = std::map<std::string, Tensor, std::less<>>;  // maps names of weights to tensors
 
-/// What a weight of an engine is: an initializer or a constant of the model it was built from, by its name
-/// there.
+/// Describes a weight of an engine: an initializer or a constant of the model that it was built from.
 struct WeightInfo {
-  std::string name;
-  DataType type = DataType::undefined;
-  Shape shape;
-  uint64_t bytes = 0;
+  std::string name;                     // as in the model
+  DataType type = DataType::undefined;  // element type
+  Shape shape;                          // sizes, outermost first
+  uint64_t bytes = 0;                   // of its elements
 };
 
-/// What one refit() did.
+/// Describes what one refit() did.
 struct RefitReport {
-  int64_t weights = 0;  // that hold something else than before
-  int64_t folded = 0;   // arrays that were computed anew, of weights that changed
-  int64_t packed = 0;   // … laid out anew for kernels
-  uint64_t bytes = 0;   // of all these; everything else is shared with the engine as it was
-  double seconds = 0;
+  int64_t weights = 0;  // number of weights whose values changed
+  int64_t folded = 0;   // number of arrays that were computed again from changed weights
+  int64_t packed = 0;   // number of arrays that were packed again for kernels
+  uint64_t bytes = 0;   // size of all these; everything else is shared with the engine as it was
+  double seconds = 0;   // that it took
 };
 
-/// A low-rank change of one weight [out, in]: scale · b · a.
+/// A low-rank change of one weight [out, in]: scale · b · a (LoRA, Hu et al. 2021).
 struct LoraDelta {
-  std::string weight;
-  Tensor a;  // [rank, in], a type of floats
-  Tensor b;  // [out, rank]
-  float scale = 1;
-  /// The weight is stored as [in, out], as MatMul reads it: the transpose is added.
+  std::string weight;  // name of the weight
+  Tensor a;            // [rank, in], a floating-point type
+  Tensor b;            // [out, rank]
+  float scale = 1;     // factor of the product
+  /// True where the weight is stored as [in, out], as MatMul reads it: the transpose is added.
   bool transposed = false;
 };
 
-/// Exchanges weights by name. What is set waits until refit(), which takes all of it or, where it throws,
-/// nothing. One thread each; any number of refitters, contexts and copies of the engine may be at work on
-/// other threads.
+/// Exchanges weights by name. New values wait until refit(), which takes all of them or, where it throws,
+/// none. Not thread-safe, but other refitters, contexts and copies of the engine may be in use on other
+/// threads. TensorRT: IRefitter.
 ///
 /// Weights that decide shapes or were used up when the engine was built (axes, sizes, pads, …) cannot be
-/// exchanged. They are not among all(); setting one to what it holds is taken, anything else is
+/// exchanged. They are not in all(); setting one to the values that it has is accepted, anything else throws
 /// Code::refit_built_in.
 class LATHE_API Refitter {
  public:
-  /// Throws Code::refit_not_allowed where the engine was built without BuildOptions::refit.
+  /// Prepares the exchange of an engine's weights. Throws Code::refit_not_allowed where the engine was built
+  /// without BuildOptions::refit.
   explicit Refitter(const Engine& engine);
+  /// Drops what was set and not taken by refit().
   ~Refitter();
+  /// Moves; only destruction and assignment are allowed on what is left.
   Refitter(Refitter&&) noexcept;
+  /// Moves; what was set here and not taken by refit() is dropped.
   Refitter& operator=(Refitter&&) noexcept;
 
-  /// The names of all weights that can be exchanged, sorted.
+  /// Returns the names of all weights that can be exchanged, sorted. TensorRT: IRefitter::getAllWeights.
   std::vector<std::string> all() const;
-  /// Those that nothing was set for since the last refit(): they keep what they hold.
+  /// Returns the names of those that were not set since the last refit(): they keep their values. TensorRT:
+  /// IRefitter::getMissingWeights.
   std::vector<std::string> missing() const;
-  /// Is it the name of one of them, or of one that is built in?
+  /// Returns whether it is the name of one of them, or of one that is built in.
   bool knows(std::string_view name) const;
-  /// Throws Code::bad_argument, with names that are near.
+  /// Returns type and shape that a weight must have. Throws Code::bad_argument, with similar names. TensorRT:
+  /// IRefitter::getWeightsPrototype.
   WeightInfo prototype(std::string_view name) const;
-  /// What is set for the weight, else what the engine holds, adapters included. Not to be written to.
+  /// Returns what is set for the weight, otherwise what the engine has, adapters included; not to be written
+  /// to. Throws Code::bad_argument, with similar names.
   Tensor get_named_weights(std::string_view name) const;
 
-  /// The tensor's memory is shared, and must not change any more (a view is copied). Its type and shape are
-  /// those of the weight: Code::refit_bad_weight says which were expected. Throws Code::bad_argument for a
-  /// name that is not known, with names that are near; refit_built_in.
+  /// Sets a weight. The tensor's memory is shared and must not change any more (a view is copied). Throws
+  /// Code::refit_bad_weight for another type or shape than prototype() returns, bad_argument for an unknown
+  /// name, with similar names, refit_built_in. TensorRT: IRefitter::setNamedWeights.
   void set_weights(std::string_view name, const Tensor& weights);
-  /// All of them, or none where one does not fit.
+  /// Sets several weights, or none where one does not fit. Throws as set_weights() does.
   void set_named_weights(const NamedWeights& weights);
-  /// From a checkpoint, tensors mapped where they can be. `name_of` says what a tensor of the file is called
-  /// in the engine ("": leave it out); empty: the same. Returns the names, in the file, of tensors that the
-  /// engine has no weight for. Throws as above; bad_argument where there is none that it has, and what
-  /// Checkpoint::tensor throws.
+  /// Sets weights from a checkpoint, with tensors mapped where they can be. `name_of` returns the engine's
+  /// name for a tensor of the file ("": leave it out); without it the names are the same. Returns the names,
+  /// in the file, of tensors that the engine has no weight for. Throws as above; bad_argument where the
+  /// engine has none of them; what Checkpoint::tensor throws.
   std::vector<std::string> set_named_weights(
       const Checkpoint& checkpoint, const std::function<std::string(const std::string&)>& name_of = {});
-  /// The initializers and constants of a model, bodies too. Returns and throws as above.
+  /// Sets weights from the initializers and constants of a model, bodies included. Returns and throws as
+  /// above.
   std::vector<std::string> set_named_weights(const onnx::Model& model);
-  /// Forgets what was set. Throws Code::bad_argument for a name that is not known.
+  /// Drops what was set for one weight, or for all. Throws Code::bad_argument for an unknown name.
   void unset_weights(std::string_view name);
+  /// Drops all that was set.
   void unset_weights();
 
-  /// An adapter, by a name: from the next refit() on, weights are what they hold plus the deltas of all
-  /// adapters, summed in the order of their names in double and rounded once. One of that name is replaced.
-  /// Removing it gives back, bit by bit, what there was without it. Weights set while adapters are applied
-  /// are set beneath them. Throws refit_bad_weight for shapes and types that do not fit, bad_argument.
+  /// Adds an adapter, or replaces the one of that name: from the next refit() on, weights have their values
+  /// plus the deltas of all adapters, summed in the order of the adapters' names in float64 and rounded once.
+  /// Removing it gives back, bit by bit, what there was without it. Weights that are set while adapters are
+  /// applied are set beneath them. Throws refit_bad_weight for shapes and types that do not fit,
+  /// bad_argument.
   void add_lora(const std::string& adapter, const std::vector<LoraDelta>& deltas);
-  /// Throws Code::bad_argument where there is none of that name.
+  /// Removes an adapter from the next refit() on. Throws Code::bad_argument where there is none of that name.
   void remove_lora(std::string_view adapter);
-  /// Adapters there will be after refit().
+  /// Returns the names of the adapters that there will be after refit().
   std::vector<std::string> loras() const;
 
-  /// Makes the weights that are set those of the engine: of every copy of it, and of its contexts from their
-  /// next run on. Runs that are under way end with what they began with. Refits of one engine happen one
-  /// after the other. Throws run_out_of_memory, cancelled, deadline, refit_bad_weight where a fold of the new
-  /// weights has another shape, and what kernels throw; the engine is then as it was, and what was set is
-  /// still set.
+  /// Gives the engine the weights that are set: every copy of it, and its contexts from their next run on.
+  /// Runs that are under way end with the weights that they began with. Refits of one engine happen one after
+  /// the other. Throws run_out_of_memory, cancelled, deadline, refit_bad_weight where an array computed from
+  /// the new weights has another shape, and what kernels throw; the engine is then as it was, and what was
+  /// set stays set. TensorRT: IRefitter::refitCudaEngine.
   RefitReport refit(RunControl* control = nullptr);
 
  private:
