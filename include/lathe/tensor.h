@@ -14,15 +14,16 @@
 
 namespace lathe {
 
-/// The two-byte floats, as bits; arithmetic is done in float.
+/// An IEEE binary16 number as bits; arithmetic is done in float32.
 struct Float16 {
-  uint16_t bits;
+  uint16_t bits;  // sign, exponent, fraction
 };
+/// The upper half of a float32 as bits (bfloat16); arithmetic is done in float32.
 struct BFloat16 {
-  uint16_t bits;
+  uint16_t bits;  // sign, exponent, fraction
 };
 
-/// The element type that a C++ type stands for.
+/// The element type that a C++ type stands for; undefined for others.
 template <class T>
 inline constexpr DataType type_of = DataType::undefined;
 template <>
@@ -58,17 +59,21 @@ inline constexpr DataType type_of<std::complex<float>> = DataType::complex64;
 template <>
 inline constexpr DataType type_of<std::complex<double>> = DataType::complex128;
 
-/// A dense row-major tensor. Copies share memory (like a shared_ptr); `clone()` copies elements.
-/// String tensors hold an array of std::string. Sub-byte types are packed, lowest bits first, as in ONNX.
-/// Thread-safety: that of a shared_ptr to plain memory.
+/// A dense row-major tensor. Copies share memory like a shared_ptr; clone() copies the elements. Tensors of
+/// strings hold an array of std::string. Types of less than a byte are packed, lowest bits first, as in ONNX.
+/// As thread-safe as a shared_ptr to plain memory.
 class LATHE_API Tensor {
  public:
+  /// Makes an undefined tensor.
   Tensor() = default;
-  /// Owned memory, 64-byte aligned, uninitialised (strings are empty). Throws Code::run_too_large /
-  /// run_out_of_memory.
+  /// Allocates memory, 64-byte aligned and uninitialized (strings are empty). Throws Code::tensor_bad_shape
+  /// as checked_count does, run_out_of_memory.
   Tensor(DataType type, Shape shape);
-  /// Memory of somebody else: kept alive by `owner` where that is given, else for the caller to keep.
+  /// Makes a tensor of somebody else's memory, which `owner` keeps alive where it is given, otherwise the
+  /// caller. Nothing is checked.
   static Tensor view(DataType type, Shape shape, void* data, std::shared_ptr<void> owner = {});
+  /// Makes a tensor with a copy of the elements, of which there must be as many as the shape says. Throws as
+  /// the constructor does.
   template <class T>
   static Tensor from(Shape shape, std::span<const T> elements) {
     Tensor t(type_of<T>, std::move(shape));
@@ -81,6 +86,7 @@ class LATHE_API Tensor {
     std::copy(elements.begin(), elements.begin() + t.size(), static_cast<T*>(t.data()));
     return t;
   }
+  /// Makes a tensor of shape [] with one element.
   template <class T>
   static Tensor scalar(T v) {
     Tensor t(type_of<T>, Shape{});
@@ -88,19 +94,29 @@ class LATHE_API Tensor {
     return t;
   }
 
+  /// Returns the element type.
   DataType type() const { return type_; }
+  /// Returns the sizes of the axes.
   const Shape& shape() const { return shape_; }
+  /// Returns the number of axes.
   size_t rank() const { return shape_.size(); }
+  /// Returns the size of an axis, which is not checked.
   int64_t dim(size_t axis) const { return shape_[axis]; }
+  /// Returns the number of elements.
   int64_t size() const { return size_; }
-  /// Bytes of the elements; for strings those of the std::string objects.
+  /// Returns the bytes of the elements; for strings those of the std::string objects.
   size_t bytes() const;
+  /// Returns whether it has an element type.
   bool defined() const { return type_ != DataType::undefined; }
+  /// Returns whether it keeps its memory alive, alone or with others.
   bool owns() const { return owner_ != nullptr; }
+  /// Returns what keeps the memory alive; null for a view without owner.
   const std::shared_ptr<void>& owner() const { return owner_; }
 
+  /// Returns the address of the first element, on the host or on a device.
   void* data() { return data_; }
   const void* data() const { return data_; }
+  /// Returns the elements; T must be their type, which is not checked.
   template <class T>
   std::span<T> as() {
     return {static_cast<T*>(data_), static_cast<size_t>(size_)};
@@ -110,14 +126,15 @@ class LATHE_API Tensor {
     return {static_cast<const T*>(data_), static_cast<size_t>(size_)};
   }
 
-  /// The same memory under another shape of the same number of elements.
+  /// Returns the same memory under another shape. Throws Code::node_bad_shape for another number of elements.
   Tensor reshaped(Shape shape) const;
-  /// A deep copy that owns its memory.
+  /// Returns a deep copy that owns its memory.
   Tensor clone() const;
-  /// Itself when it owns (or shares) its memory, else a deep copy: what outlives a step must be this.
+  /// Returns the tensor itself where it owns or shares its memory, otherwise a deep copy: values that outlive
+  /// a step must be this.
   Tensor owned() const { return owner_ ? *this : clone(); }
 
-  /// For runtimes that plan memory: points the tensor elsewhere without touching an owner's count.
+  /// Points the tensor to other memory without touching an owner's count, for runtimes that plan memory.
   void rebind(DataType type, const Shape& shape, void* data) {
     type_ = type;
     shape_ = shape;
@@ -134,12 +151,12 @@ class LATHE_API Tensor {
   std::shared_ptr<void> owner_;
 };
 
-/// Number of elements of a shape, checked: throws Code::tensor_bad_shape on a negative dimension, rank over
-/// `max_rank`, or a product (or its size in bytes) that does not fit 63 bits.
+/// Returns the number of elements of a shape. Throws Code::tensor_bad_shape, which names `what`, for a
+/// negative dimension, a rank over `max_rank`, or a number of elements or bytes that does not fit 63 bits.
 LATHE_API int64_t checked_count(std::span<const int64_t> dims, DataType type, std::string_view what);
-inline constexpr size_t max_rank = 64;
+inline constexpr size_t max_rank = 64;  // the most axes of a tensor
 
-/// "float32[2, 3]".
+/// Returns it as text: "float32[2, 3]", "[2, 3]".
 LATHE_API std::string describe(const Tensor& t);
 LATHE_API std::string describe(const Shape& s);
 

@@ -1,4 +1,4 @@
-// What builds have measured, by machine and problem (docs/internals/tuning.md): JSON that people can read,
+// Times that builds have measured, by machine and problem (docs/tuning.md), as JSON that people can read,
 // edit, combine and share.
 //
 //   auto cache = std::make_shared<lathe::TimingCache>();
@@ -19,49 +19,57 @@
 
 namespace lathe {
 
-/// Plain data: copies are apart; not to be changed by one thread while others use it.
+/// Times of tactics, by machine and problem. Plain data: copies are independent. Not to be changed by one
+/// thread while others use it. TensorRT: ITimingCache.
 class LATHE_API TimingCache {
  public:
-  /// Whose times: they mean nothing to another processor or another version of the library.
+  /// Identifies whose times they are: they mean nothing to another processor or another version of the
+  /// library.
   struct Machine {
-    std::string cpu;  // "AMD EPYC …, family 25, model 17"
-    std::vector<std::string> features;
+    std::string cpu;                    // "AMD EPYC …, family 25, model 17"
+    std::vector<std::string> features;  // as in SystemInfo
+    /// Version of the library.
     std::string version;  // of the library
     friend auto operator<=>(const Machine&, const Machine&) = default;
+    /// Returns this machine and this library.
     LATHE_API static const Machine& here();
   };
-  /// Of one problem, by the text of a tactic: "winograd.avx2 [65536]".
+  /// Times of one problem by tactic: a kernel, with its tunables in brackets: "blocked_conv.winograd4.avx2
+  /// [65536]".
   struct Timings {
-    std::string chosen;                          // what builds take
-    std::map<std::string, double> microseconds;  // empty: a rule of thumb chose
+    std::string chosen;                          // tactic that builds take
+    std::map<std::string, double> microseconds;  // times by tactic; empty: a heuristic chose
     friend bool operator==(const Timings&, const Timings&) = default;
   };
-  /// By the text of a problem: operator, attributes, types, shapes.
+  /// Times by the text of a problem: operator, attributes, types, shapes.
   using Problems = std::map<std::string, Timings>;
 
-  /// An empty one.
+  /// Makes an empty cache.
   TimingCache() = default;
-  /// From the text of a file. Throws json_malformed.
+  /// Reads the text of a file. Throws json_malformed.
   static TimingCache deserialize(std::string_view json);
+  /// Returns the text of a file.
   std::string serialize() const;
-  /// Throws json_malformed, told the file; file_not_found and file_unreadable where there is none.
+  /// Reads a file. Throws json_malformed, which names the file; file_not_found and file_unreadable.
   static TimingCache load(const std::filesystem::path& path);
-  /// Beside the file, then renamed. Throws file_write_failed.
+  /// Writes a file beside the target and renames it. Throws file_write_failed.
   void save(const std::filesystem::path& path) const;
 
-  /// Takes in another cache. What one machine measured stays apart from what others did; of two times for the
-  /// same tactic the lesser is kept, and of two choices the tactic that is then fastest.
+  /// Adds another cache. Measurements of different machines stay separate; of two times for the same tactic
+  /// the smaller one is kept, and of two choices the tactic that is then fastest. TensorRT:
+  /// ITimingCache::combine.
   void combine(const TimingCache& other);
+  /// Returns all times by machine.
   const std::map<Machine, Problems>& machines() const { return machines_; }
-  /// The problems of a machine.
+  /// Returns the problems of a machine. TensorRT: ITimingCache::queryKeys.
   std::vector<std::string> query_keys(const Machine& machine = Machine::here()) const;
-  /// Null: nothing known.
+  /// Returns the times of a problem, or null where nothing is known. TensorRT: ITimingCache::query.
   const Timings* query(const std::string& problem, const Machine& machine = Machine::here()) const;
-  /// Sets what is known of a problem. Throws Code::bad_argument where times are not positive, or where there
-  /// are some and none is of the tactic that is chosen.
+  /// Sets the times of a problem. Throws Code::bad_argument where times are not positive, or where there are
+  /// some and none is of the chosen tactic. TensorRT: ITimingCache::update.
   void update(const std::string& problem, Timings timings, const Machine& machine = Machine::here());
-  /// Builds that use this cache take `tactic` for the problem from now on. Throws Code::bad_argument where
-  /// the problem is not known, or has times and none of that tactic.
+  /// Makes builds that use this cache take `tactic` for the problem from now on. Throws Code::bad_argument
+  /// where the problem is not known, or has times and none of that tactic.
   void pin(const std::string& problem, const std::string& tactic, const Machine& machine = Machine::here());
 
  private:

@@ -1,5 +1,5 @@
-// Texts to tokens, as the tokenizer.json of a Hugging Face model describes it: WordPiece, the tokens of BERT
-// and its relatives.
+// From texts to tokens, as the tokenizer.json of a Hugging Face model describes it: WordPiece, the tokens of
+// BERT and its relatives.
 //
 //   auto tokenizer = lathe::Tokenizer::open("checkpoint").with_padding(lathe::Padding{});
 //   auto outputs = context.run(tokenizer.inputs({"a sentence", "another one"}));
@@ -20,87 +20,96 @@
 
 namespace lathe {
 
-/// What is cut from texts that are too long.
+/// Selects how texts that are too long are cut. transformers: truncation.
 struct Truncation {
-  enum class From : uint8_t { longest_first, only_first, only_second };
-  int64_t max_length = 512;         // tokens, special ones too
-  From from = From::longest_first;  // of a pair
-  bool left = false;                // tokens go from the beginning, not from the end
+  enum class From : uint8_t { longest_first, only_first, only_second };  // selects which of two texts is cut
+  int64_t max_length = 512;         // tokens that remain, special ones included
+  From from = From::longest_first;  // which of two texts is cut
+  bool left = false;                // cut tokens from the beginning, not from the end
 };
 
-/// What is put behind texts that are too short.
+/// Selects how texts that are too short are padded. transformers: padding.
 struct Padding {
-  int64_t length = 0;       // 0: as long as the longest of a batch
-  int64_t multiple_of = 0;  // 0: of any length
-  std::string token = "[PAD]";
-  std::optional<int64_t> id = {};  // nothing: the token's
-  int64_t type_id = 0;
-  bool left = false;  // in front of them
+  int64_t length = 0;              // tokens; 0: as many as the longest text of a batch has
+  int64_t multiple_of = 0;         // rounds the length up to a multiple; 0: it stays
+  std::string token = "[PAD]";     // padding token
+  std::optional<int64_t> id = {};  // its id; nothing: the one that the vocabulary has for it
+  int64_t type_id = 0;             // token type of padding
+  bool left = false;               // pad in front, not behind
 };
 
-/// A text, or two that belong together: a question and where its answer is, a sentence and what may follow.
+/// One text, or two that belong together: a question and its context, a sentence and what may follow it.
 struct TextInput {
+  /// Makes one text, or two.
   TextInput(const char* text) : text(text) {}
   TextInput(std::string_view text) : text(text) {}
   TextInput(std::string text) : text(std::move(text)) {}
   TextInput(std::string text, std::string pair) : text(std::move(text)), pair(std::move(pair)) {}
-  std::string text;
-  std::optional<std::string> pair = {};
+  std::string text;                      // the first text, UTF-8
+  std::optional<std::string> pair = {};  // the second text; nothing: there is none
 };
 
 /// One text as tokens; all lists are of the same length.
+/// One text, or two, as tokens; all lists have the same length. transformers: BatchEncoding.
 struct Encoding {
-  std::vector<int64_t> ids;
-  std::vector<int64_t> type_ids;        // 0, and 1 for what comes from the second of two texts
-  std::vector<int64_t> attention_mask;  // 0: padding
-  std::vector<std::string> tokens;
-  /// Where a token comes from: bytes [first, second) of the text, or of the second one where that is its
-  /// sequence. Special tokens come from [0, 0).
+  std::vector<int64_t> ids;             // ids of the tokens
+  std::vector<int64_t> type_ids;        // 0, and 1 for tokens of the second of two texts
+  std::vector<int64_t> attention_mask;  // 1, and 0 for padding
+  std::vector<std::string> tokens;      // texts of the tokens
+  /// Source of each token: bytes [first, second) of the text that `sequence` names. Special tokens come from
+  /// [0, 0).
   std::vector<std::pair<size_t, size_t>> offsets;
-  std::vector<int> sequence;          // 0, 1: which text; -1: a special token, or padding
-  std::vector<int64_t> special_mask;  // 1: added by the tokenizer, not found in a text
+  std::vector<int> sequence;          // text of each token: 0 or 1; -1: a special token or padding
+  std::vector<int64_t> special_mask;  // 1 for tokens that the tokenizer added, 0 for those found in a text
 
+  /// Returns the number of tokens.
   size_t size() const { return ids.size(); }
 };
 
-/// Immutable; copies share the vocabulary; thread-safe.
+/// Converts texts to tokens. Immutable; copies share the vocabulary; thread-safe.
 ///
-/// What it does is what the Rust library `tokenizers` (and with it transformers) does: added tokens,
+/// The results are those of the Rust library `tokenizers`, and with it of transformers: added tokens,
 /// BertNormalizer (and Lowercase, Sequence of these), BertPreTokenizer or WhitespaceSplit, WordPiece,
-/// TemplateProcessing or BertProcessing, truncation, padding. Characters are what they are there: categories
+/// TemplateProcessing or BertProcessing, truncation, padding. Characters are classified as there: categories
 /// are those of Unicode 8, lower case that of 14.
 class LATHE_API Tokenizer {
  public:
-  /// tokenizer.json, or the directory that it is in. Throws file_not_found, file_not_regular,
-  /// file_unreadable; json_malformed for what is no tokenizer.json (nesting beyond 64 too, numbers out of
-  /// range); wire_too_large for more than 16 MiB, tokens of more than 1024 bytes, templates of more than 256
-  /// pieces, lengths beyond 1048576; not_supported for models, normalizers and the like other than those
-  /// above, with those that there are.
+  /// Opens tokenizer.json, or the directory that it is in. Throws file_not_found, file_not_regular,
+  /// file_unreadable; json_malformed for what is no tokenizer.json (also for nesting beyond 64 and numbers
+  /// out of range); wire_too_large for more than 16 MiB, tokens of more than 1024 bytes, templates of more
+  /// than 256 pieces, lengths beyond 1048576; not_supported for models, normalizers and the like other than
+  /// those above, with those that there are.
   static Tokenizer open(const std::filesystem::path& path);
-  /// `origin` stands in errors where a file's path would.
+  /// Reads JSON text; errors name `origin` in the place of a file. Throws as open() does.
   static Tokenizer parse(std::string_view json, std::string origin = "tokenizer.json");
 
-  /// As tokenizer.json says; others instead. Throws bad_argument for lengths below 0 or beyond 1048576, and
-  /// for a padding token without an id of its own that is not in the vocabulary.
+  /// Returns the truncation in use: tokenizer.json's, or that of with_truncation().
   const std::optional<Truncation>& truncation() const;
+  /// Returns the padding in use: tokenizer.json's, or that of with_padding().
   const std::optional<Padding>& padding() const;
+  /// Returns a tokenizer with another truncation, or none. Throws bad_argument for lengths below 0 or beyond
+  /// 1048576.
   Tokenizer with_truncation(std::optional<Truncation> t) const;
+  /// Returns a tokenizer with another padding, or none. Throws as with_truncation() does, and bad_argument
+  /// for a padding token without an id of its own that is not in the vocabulary.
   Tokenizer with_padding(std::optional<Padding> p) const;
 
-  /// Throws wire_bad_utf8 for a text that is not UTF-8, bad_argument where a maximal length leaves no room
-  /// for special tokens or for what may not be cut, not_supported for a pair where the template has no place
-  /// for one, run_bad_value for an unknown word where the vocabulary lacks the token for these.
+  /// Converts one text, or two; padded only to a fixed length. Throws wire_bad_utf8 for a text that is not
+  /// UTF-8, bad_argument where the maximal length is too small for special tokens or for what may not be cut,
+  /// not_supported for two texts where the template takes one, run_bad_value for an unknown word where the
+  /// vocabulary lacks the unknown token.
   Encoding encode(const TextInput& text, bool special_tokens = true) const;
-  /// Padded to one length, where there is padding.
+  /// Converts several texts and pads them to one length where there is padding. Throws as encode() does.
   std::vector<Encoding> encode_batch(const std::vector<TextInput>& texts, bool special_tokens = true) const;
-  /// What models take: input_ids, attention_mask and token_type_ids, int64 [texts, tokens]. Throws as
-  /// encode_batch() does; run_bad_shape for texts of different lengths without padding.
+  /// Returns the inputs of models: input_ids, attention_mask and token_type_ids, int64 [texts, tokens].
+  /// Throws as encode_batch() does, and run_bad_shape for texts of different lengths without padding.
   NamedValues inputs(const std::vector<TextInput>& texts, bool special_tokens = true) const;
 
-  /// Tokens with ids, added ones too.
+  /// Returns the number of tokens that have an id, added ones included.
   size_t size() const;
+  /// Returns the id of a token; nothing where there is none. Added tokens go before the vocabulary.
   std::optional<int64_t> id_of(std::string_view token) const;
-  /// Empty for an id that no token has.
+  /// Returns the token of an id; empty where no token has it.
   std::string_view token_of(int64_t id) const;
 
  private:
