@@ -1,5 +1,5 @@
-// From a checkpoint as it is published (config.json and weights) to ONNX files that were run and compared:
-// Hugging Face Optimum's job, with its words, without Python and PyTorch.
+// From a published checkpoint (config.json and weights) to ONNX files that were run and compared: what
+// Hugging Face Optimum does, with its names, without Python and PyTorch.
 //
 //   lathe::exporters::export_checkpoint("bert-base-uncased", "bert_onnx", {.task = "fill-mask"});
 #pragma once
@@ -22,124 +22,133 @@
 
 namespace lathe::exporters {
 
-/// What a validation runs and how exact it wants it.
+/// Options of validate().
 struct ValidationOptions {
-  /// Of the largest number of an output, in units in the last place of its type, how far an element may be
-  /// from what the same graph gives in float64. Nothing: 1024, of float16 and bfloat16 64.
+  /// The largest difference from what the same graph gives in float64 that an output element may have, in
+  /// units in the last place (ULPs) of the output's largest number. Nothing: 1024, or 64 for float16 and
+  /// bfloat16.
   std::optional<double> ulps = {};
-  /// And absolutely, besides 1e-5 of its own size. Nothing: the config's own, and going beyond is told but no
-  /// error.
+  /// The largest absolute difference, besides 1e-5 of the element. Nothing: the config's
+  /// atol_for_validation(), and exceeding it is reported but is no error.
   std::optional<double> atol = {};
-  double seconds = 60;  // after which nothing further is begun
-  int seeds = 2;        // of inputs, for every set of sizes
-  /// Bytes that weights may take as float64. Where they take more, engine and reference are compared with each
-  /// other; where the engine's own copy alone would take half of it, only types and shapes are checked.
+  double seconds = 60;  // seconds after which nothing more is begun
+  int seeds = 2;        // seeds of inputs for every set of sizes
+  /// Bytes that weights may take as float64. Where they take more, engine and reference are compared with
+  /// each other; where the engine's copy alone would take half of it, only types and shapes are checked.
   uint64_t memory_limit = uint64_t{4} << 30;
-  BuildOptions build = {};  // of the engine
+  BuildOptions build = {};  // options of the engine that is compared
 };
 
-/// One run of an exported file.
+/// Describes one run of an exported file.
 struct ValidationRun {
-  std::string file;   // "model.onnx"
+  std::string file;   // name of the file: "model.onnx"
   std::string sizes;  // "batch_size=3, sequence_length=7"
-  uint64_t seed = 0;
+  uint64_t seed = 0;  // of the inputs
+  /// Describes one output of the run.
   struct Output {
-    std::string name;
-    Shape shape;
-    double engine_ulps = 0, reference_ulps = 0;  // from float64
+    std::string name;                            // in the file
+    Shape shape;                                 // in this run
+    double engine_ulps = 0, reference_ulps = 0;  // differences from float64
     double absolute = 0;                         // largest difference of the engine from float64
   };
-  std::vector<Output> outputs;
-  bool beyond_atol = false;
+  std::vector<Output> outputs;  // in the order of the file
+  bool beyond_atol = false;     // a difference is larger than the config's atol
 };
+/// The result of validate().
 struct ValidationReport {
-  std::vector<ValidationRun> runs;
+  std::vector<ValidationRun> runs;   // all runs that were made
   std::vector<std::string> skipped;  // what was not run, and why
-  /// Sizes that the file leaves open and that were the same in every run, since the configuration says them:
-  /// "height=224". Of others nothing was proved.
+  /// Sizes that the file leaves open and that were the same in every run since the configuration decides
+  /// them: "height=224". Nothing was proved for other values of them.
   std::vector<std::string> one_size;
 };
 
-/// Runs what is in the directory: inputs of several sizes and seeds, made up by the config, on the engine, on
-/// the reference and in float64. Throws Code::run_bad_value where an output is beyond `ulps` or `atol`,
-/// Code::node_bad_shape where its name, rank or sizes are not what the config says, told file and output, what
-/// reading the file finds, and what running throws.
+/// Runs the files in a directory on inputs of several sizes and seeds, which the config generates, on the
+/// engine, on the reference and in float64. Throws Code::run_bad_value, which names file and output, where an
+/// output is beyond `ulps` or `atol`; Code::node_bad_shape where its name, rank or sizes are not what the
+/// config says; what reading the file and running throw. Optimum: validate_model_outputs.
 LATHE_API ValidationReport validate(const std::filesystem::path& model, const OnnxConfig& config,
                                     const DummyShapes& shapes = {}, const ValidationOptions& options = {});
 
-/// Compares the model with outputs that somebody else recorded for inputs, both in one file: a safetensors
-/// file or .npz whose tensors are named after inputs and outputs. Throws as validate() does, and
-/// Code::run_missing_input where it lacks an input.
+/// Compares the model with outputs that somebody else recorded for inputs; both are in one safetensors file
+/// or .npz, named after inputs and outputs. Throws as validate() does, and Code::run_missing_input where it
+/// lacks an input.
 LATHE_API ValidationRun compare_with_recorded(const std::filesystem::path& model,
-                                              const std::filesystem::path& recorded,
-                                              const OnnxConfig& config, const ValidationOptions& options = {});
+                                              const std::filesystem::path& recorded, const OnnxConfig& config,
+                                              const ValidationOptions& options = {});
 
-/// What has been done of an export.
+/// Describes how far an export is.
 struct ExportProgress {
   std::string_view stage;    // "binding", "writing model.onnx", "validating model.onnx", …
-  uint64_t bytes = 0;        // of weights written
-  uint64_t total_bytes = 0;  // of weights to write; 0: not known yet
+  uint64_t bytes = 0;        // bytes of weights written
+  uint64_t total_bytes = 0;  // bytes of weights to write; 0: not known yet
 };
 
+/// Options of export_checkpoint(). Most have the names of Optimum's main_export.
 struct ExportOptions {
-  /// "auto": what the checkpoint was made for, with past where there is one.
+  /// Task of the model; "auto" is the one that the checkpoint was made for, with past keys and values where
+  /// there are some.
   std::string task = "auto";
-  /// 0: what the config says, 18; a newer one where bfloat16 (22) or what `optimize` finds need it.
+  /// Opset of the files; 0 is the config's own, 18, or a newer one where bfloat16 (22) or `optimize` needs
+  /// it.
   int opset = 0;
-  /// float32, float16 or bfloat16; weights of another type are converted.
+  /// Type of the weights: float32, float16 or bfloat16; weights of another type are converted.
   DataType dtype = DataType::float32;
-  DataType int_type = DataType::int64;
-  /// none: the operators as PyTorch's exporter would write them. Where an opset is asked for, only what it
-  /// can say is looked for.
+  DataType int_type = DataType::int64;  // of the inputs
+  /// Level of the graph optimizer; none keeps the operators that PyTorch's exporter would write. Where an
+  /// opset is given, only rewrites that it can express are made.
   OptimizationLevel optimize = OptimizationLevel::none;
-  bool monolith = false;
-  bool no_post_process = false;  // decoders are not merged
-  bool no_dynamic_axes = false;  // all sizes are those of `shapes`
-  bool legacy = false;
-  std::optional<int64_t> pad_token_id = {};
-  std::string variant = "default";
-  std::string library = {};  // empty: by the files of the checkpoint
-  DummyShapes shapes = {};
-  /// Configs that go before the tasks manager's, by file ("model", "decoder_model").
+  bool monolith = false;                     // one file for an encoder-decoder
+  bool no_post_process = false;              // keep the decoders apart instead of merging them
+  bool no_dynamic_axes = false;              // fix all sizes to those of `shapes`
+  bool legacy = false;                       // split decoders as older versions did
+  std::optional<int64_t> pad_token_id = {};  // for text classification without one in config.json
+  std::string variant = "default";           // of the config
+  std::string library = {};  // name of the source library; empty: decided by the files of the checkpoint
+  DummyShapes shapes = {};   // of the inputs that the config generates
+  /// Configs to use instead of the tasks manager's, by file ("model", "decoder_model").
   std::map<std::string, std::shared_ptr<OnnxConfig>> custom_onnx_configs = {};
-  /// Nothing: nothing is run.
+  /// How the files are validated; nothing: not at all.
   std::optional<ValidationOptions> validation = ValidationOptions{};
-  std::filesystem::path reference = {};  // compare_with_recorded() with the first file
-  /// A plan beside every .onnx, ready to run.
+  std::filesystem::path reference = {};  // recorded outputs for compare_with_recorded(), with the first file
+  /// Also writes a plan beside every .onnx, ready to run.
   bool engine = false;
-  BuildOptions build = {};
-  CheckpointOptions load = {};
-  const TasksManager* tasks = nullptr;  // null: TasksManager::builtin()
-  /// Returns false to cancel (Code::cancelled).
+  BuildOptions build = {};              // options of those plans
+  CheckpointOptions load = {};          // how the checkpoint is opened
+  const TasksManager* tasks = nullptr;  // known architectures; null: TasksManager::builtin()
+  /// Called with the state of the export; where it returns false the export throws Code::cancelled.
   std::function<bool(const ExportProgress&)> progress = {};
 };
 
+/// The result of export_checkpoint().
 struct ExportReport {
-  std::string model_type, library, task;
-  int opset = 0;  // of every file
+  std::string model_type, library, task;  // what was exported
+  int opset = 0;                          // opset of every file
+  /// Describes one file of the export.
   struct File {
-    std::string name;    // "model.onnx", "config.json", …
-    uint64_t bytes = 0;
+    std::string name;    // name of the file: "model.onnx", "config.json", …
+    uint64_t bytes = 0;  // of the file
   };
-  std::vector<File> files;
-  /// Tensors of the checkpoint whose elements are in no file: what the task has no use for, and what is another
-  /// name for something else.
+  std::vector<File> files;  // in the order of their names
+  /// Names of the checkpoint's tensors whose elements are in no file: the task does not use them, or they are
+  /// another name for something else.
   std::vector<std::string> unexpected;
-  /// Parameters that the configuration ties and that the checkpoint has weights of their own for.
+  /// Names of parameters that the configuration ties although the checkpoint has separate weights for them.
   std::vector<std::string> untied;
-  /// By file: against the architecture with the weights as the checkpoint's files have them.
+  /// Result of the validation for each file; it compares with the architecture, with the weights as the
+  /// checkpoint has them.
   std::map<std::string, ValidationReport> validation;
-  std::optional<ValidationRun> recorded;
+  std::optional<ValidationRun> recorded;  // result for ExportOptions::reference
 };
 
-/// Exports the checkpoint in a directory into another, which is made. Nothing is left in it unless all went
-/// well: files are written and validated beside it, then renamed. Weights go from the mapped checkpoint to the
-/// output; beyond 2 GB they lie in NAME.onnx_data.
+/// Exports the checkpoint in a directory into another one, which is created. Nothing is left in it unless all
+/// went well: files are written and validated beside it, then renamed. Weights go from the mapped checkpoint
+/// to the output; beyond 2 GB they are in NAME.onnx_data. Optimum: main_export.
 ///
-/// Throws what opening the checkpoint throws; bad_argument for an unknown task, or one that cannot be told;
-/// not_supported for an architecture or task that nobody registered; what binding throws for tensors that are
-/// missing or of another shape; node_cannot_convert for an opset that cannot say the model; what validate()
-/// throws; file_write_failed; cancelled.
+/// Throws what opening the checkpoint throws; bad_argument for an unknown task, or one that cannot be
+/// inferred; not_supported for an architecture or task that nobody registered; what Module::bind throws for
+/// tensors that are missing or of another shape; node_cannot_convert for an opset that cannot express the
+/// model; what validate() throws; file_write_failed; cancelled.
 LATHE_API ExportReport export_checkpoint(const std::filesystem::path& checkpoint,
                                          const std::filesystem::path& output,
                                          const ExportOptions& options = {});

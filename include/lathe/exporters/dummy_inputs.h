@@ -1,4 +1,4 @@
-// Inputs made up for a model: valid ones, of the sizes asked for, the same on every machine.
+// Synthetic inputs for a model: valid ones, of given sizes, the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -15,64 +15,75 @@
 
 namespace lathe::exporters {
 
-enum class PaddingSide : uint8_t { left, right, none };
+enum class PaddingSide : uint8_t { left, right, none };  // selects on which side of a text padding is
 
-/// Sizes of made-up inputs, where the configuration does not say them.
+/// Sizes of synthetic inputs, where the configuration does not decide them. Names as in Optimum
+/// (DEFAULT_DUMMY_SHAPES).
 struct DummyShapes {
-  int64_t batch_size = 2;
-  /// Of texts beside images, where the config names their batch apart. Nothing: as batch_size.
+  int64_t batch_size = 2;  // items of a batch
+  /// Batch of texts beside images, where the config gives it a name of its own. Nothing: as batch_size.
   std::optional<int64_t> text_batch_size = {};
-  int64_t sequence_length = 16;
-  int64_t num_choices = 4;
-  int64_t width = 64, height = 64, num_channels = 3;
-  int64_t point_batch_size = 3, nb_points_per_image = 2;
-  int64_t visual_seq_length = 16;
-  int64_t feature_size = 80, nb_max_frames = 3000;  // audio as features
-  int64_t audio_sequence_length = 16000;            // audio as a wave
-  /// Nothing: as sequence_length.
+  int64_t sequence_length = 16;                           // tokens
+  int64_t num_choices = 4;                                // answers of a multiple-choice task
+  int64_t width = 64, height = 64, num_channels = 3;      // of images
+  int64_t point_batch_size = 3, nb_points_per_image = 2;  // points given to segmentation
+  int64_t visual_seq_length = 16;                         // regions of an image
+  int64_t feature_size = 80, nb_max_frames = 3000;        // sound as features
+  int64_t audio_sequence_length = 16000;                  // sound as a wave: number of samples
+  /// Tokens of the encoder, and of the past; nothing: as sequence_length.
   std::optional<int64_t> encoder_sequence_length = {}, past_sequence_length = {};
-  PaddingSide padding_side = PaddingSide::right;
-  uint64_t seed = 0;
+  PaddingSide padding_side = PaddingSide::right;  // of attention masks
+  uint64_t seed = 0;                              // of all random numbers
 };
 
-/// A tensor, or of "past_key_values" those of every layer: key and value, or those of the decoder and of the
-/// encoder.
+/// A synthetic input: a tensor, or for "past_key_values" the tensors of every layer: key and value, or those
+/// of the decoder and of the encoder.
 struct DummyInput {
+  /// Makes none.
   DummyInput() = default;
+  /// Makes an input of one tensor.
   DummyInput(Tensor t) : tensor(std::move(t)) {}
-  Tensor tensor;
-  std::vector<std::vector<Tensor>> layers = {};
+  Tensor tensor;                                 // undefined where there are layers
+  std::vector<std::vector<Tensor>> layers = {};  // tensors of each layer
 };
-using DummyInputs = Ordered<DummyInput>;
+using DummyInputs = Ordered<DummyInput>;  // maps names of inputs to synthetic inputs, in order
 
-/// Makes inputs of some names. Derive from it for names that none of dummy_input_generators() knows. Not
-/// thread-safe.
+/// Makes inputs for some names. Derive from it for names that none of dummy_input_generators() knows. Not
+/// thread-safe. Optimum: DummyInputGenerator.
 class LATHE_API DummyInputGenerator {
  public:
+  /// Makes a generator; random numbers begin with shapes.seed.
   DummyInputGenerator(std::string task, NormalizedConfig config, const DummyShapes& shapes);
+  /// Destroys the generator.
   virtual ~DummyInputGenerator();
 
-  /// Beginnings of names.
+  /// Returns the beginnings of the names that it makes inputs for.
   virtual std::vector<std::string> supported_input_names() const = 0;
+  /// Returns whether the name begins as one of them.
   bool supports_input(std::string_view name) const;
-  /// `int_type` is int64, int32 or int8, `float_type` float32, float16 or bfloat16. Throws Code::bad_argument
-  /// where the configuration lacks a size.
+  /// Makes the input of that name. `int_type` is int64, int32 or int8, `float_type` float32, float16 or
+  /// bfloat16. Throws Code::bad_argument where the configuration lacks a size.
   virtual DummyInput generate(const std::string& name, DataType int_type, DataType float_type) = 0;
 
-  /// Of the lengths of sequences: what generate() goes by from now on.
+  /// Sets the length of sequences for the next calls of generate().
   void set_sequence_length(int64_t n) { shapes_.sequence_length = n; }
+  /// Returns the sizes in use.
   const DummyShapes& shapes() const { return shapes_; }
 
-  /// In [low, high).
+  /// Returns random integers in [low, high).
   Tensor random_int_tensor(const Shape& shape, int64_t high, int64_t low, DataType type);
-  /// Ones, and on one side of the last axis zeros: at least one of each where there is room.
+  /// Returns a mask: ones, and zeros on the padding side of the last axis, at least one of each where it has
+  /// two elements or more.
   Tensor random_mask_tensor(const Shape& shape, DataType type);
-  /// In [low, high).
+  /// Returns random numbers in [low, high).
   Tensor random_float_tensor(const Shape& shape, double low, double high, DataType type);
+  /// Returns a tensor whose elements are all `value`.
   static Tensor constant_tensor(const Shape& shape, double value, DataType type);
-  /// Of one type, and of equal sizes but for `axis`.
+  /// Concatenates tensors of one type and of equal sizes but for `axis`. Throws Code::bad_argument for
+  /// others.
   static Tensor concat_inputs(const std::vector<Tensor>& inputs, size_t axis);
-  /// `value` behind the elements of `axis` until it is `length` long.
+  /// Adds `value` behind the elements of `axis` until it is `length` long; longer tensors stay. Throws
+  /// Code::bad_argument for an axis that there is not.
   static Tensor pad_input_on_dim(const Tensor& t, size_t axis, int64_t length, double value = 1);
 
  protected:
@@ -85,24 +96,27 @@ class LATHE_API DummyInputGenerator {
   uint64_t state_;
 };
 
-/// What lies beside config.json, each parsed where it is there.
+/// Files beside config.json, each parsed where it is there.
 struct Preprocessors {
   std::optional<ModelConfig> tokenizer;     // tokenizer_config.json
   std::optional<ModelConfig> preprocessor;  // preprocessor_config.json
 };
 
-/// Makes generators of one kind: one of Optimum's, by the name of its class, or one of your own. Thread-safe
-/// as far as what it makes is.
+/// Makes generators of one kind: one of Optimum's, by the name of its class, or one of your own. Copies
+/// share; as thread-safe as its function.
 class LATHE_API DummyInputGeneratorClass {
  public:
+  /// Makes a generator for a task and a configuration.
   using Make = std::function<std::unique_ptr<DummyInputGenerator>(
       const std::string& task, const NormalizedConfig& config, const DummyShapes& shapes,
       const Preprocessors& preprocessors)>;
+  /// Makes a class of your own from a function.
   DummyInputGeneratorClass(Make make) : make_(std::move(make)) {}
-  /// "DummyTextInputGenerator", "MistralDummyPastKeyValuesGenerator", …: those of dummy_input_generators().
-  /// Throws Code::not_supported for another, with names that are near.
+  /// Selects one of dummy_input_generators(): "DummyTextInputGenerator",
+  /// "MistralDummyPastKeyValuesGenerator", …. Throws Code::not_supported for another name, with similar
+  /// names.
   DummyInputGeneratorClass(const char* name);
-  /// The generator throws Code::bad_argument where the configuration lacks a size.
+  /// Makes a generator, whose generate() throws Code::bad_argument where the configuration lacks a size.
   std::unique_ptr<DummyInputGenerator> operator()(const std::string& task, const NormalizedConfig& config,
                                                   const DummyShapes& shapes = {},
                                                   const Preprocessors& preprocessors = {}) const {
@@ -113,16 +127,15 @@ class LATHE_API DummyInputGeneratorClass {
   Make make_;
 };
 
-/// Of a class derived from DummyInputGenerator with its constructor.
+/// Returns the class of generators of type G, which derives from DummyInputGenerator and has its constructor.
 template <class G>
 DummyInputGeneratorClass generator_class() {
   return DummyInputGeneratorClass::Make(
-      [](const std::string& task, const NormalizedConfig& config, const DummyShapes& shapes, const Preprocessors&) {
-        return std::make_unique<G>(task, config, shapes);
-      });
+      [](const std::string& task, const NormalizedConfig& config, const DummyShapes& shapes,
+         const Preprocessors&) { return std::make_unique<G>(task, config, shapes); });
 }
 
-/// The kinds there are: all of Optimum's.
+/// Returns the names of all kinds, which are those of Optimum.
 LATHE_API std::vector<std::string> dummy_input_generators();
 
 }  // namespace lathe::exporters

@@ -1,4 +1,4 @@
-// One word for the same size in every architecture: "hidden_size" is "n_embd" in one config.json, "d_model"
+// One name for the same size in every architecture: "hidden_size" is "n_embd" in one config.json, "d_model"
 // in another and "text_config.hidden_size" in a third.
 #pragma once
 
@@ -15,26 +15,33 @@
 
 namespace lathe::exporters {
 
-/// Which keys a family of architectures keeps its sizes under. Immutable; copies share; thread-safe.
+/// Knows under which keys a family of architectures keeps its sizes. Immutable; copies share; thread-safe.
+/// Optimum: NormalizedConfig.
 class LATHE_API NormalizedConfigKind {
  public:
-  /// Word and key; a key may lead into objects: "decoder.d_model".
+  /// Maps normalized names to keys; a key may lead into objects: "decoder.d_model".
   using Names = std::map<std::string, std::string, std::less<>>;
-  /// What a size is where config.json does not say it.
+  /// Maps normalized names to the values that they have where config.json lacks them.
   using Defaults = std::map<std::string, int64_t, std::less<>>;
 
+  /// Makes a kind; `name` is for messages.
   NormalizedConfigKind(std::string name, Names names);
 
+  /// Returns its name.
   const std::string& name() const;
+  /// Returns whether it has that normalized name.
   bool knows(std::string_view word) const;
+  /// Returns all normalized names.
   std::vector<std::string> words() const;
-  /// The same kind with other keys for some words. Throws Code::bad_argument for a word that it does not know,
-  /// with names that are near, unless `allow_new`.
+  /// Returns the same kind with other keys for some names. Throws Code::bad_argument for a name that it
+  /// lacks, with similar names, unless `allow_new`.
   NormalizedConfigKind with_args(const Names& names, bool allow_new = false) const;
+  /// Returns the same kind with values for names that config.json may lack.
   NormalizedConfigKind with_defaults(const Defaults& defaults) const;
-  /// Words of a text kind are looked for in the object `text`, those of a vision kind in `vision`.
+  /// Returns the same kind, in which names of a text kind are looked for in the object `text`, those of a
+  /// vision kind in `vision`.
   NormalizedConfigKind with_parts(std::string text, std::string vision) const;
-  /// What is a list counts as 0: sizes that differ from stage to stage.
+  /// Returns the same kind, in which lists count as 0: sizes that differ from stage to stage.
   NormalizedConfigKind with_lists_as_zero() const;
 
  private:
@@ -43,50 +50,60 @@ class LATHE_API NormalizedConfigKind {
   std::shared_ptr<const Parts> parts_;
 };
 
-/// No words of its own: every key stands for itself.
+/// Returns a kind without names: every key stands for itself.
 LATHE_API NormalizedConfigKind normalized_config();
-/// vocab_size, hidden_size, num_layers, num_attention_heads, eos_token_id.
+/// Returns the kind with vocab_size, hidden_size, num_layers, num_attention_heads, eos_token_id.
 LATHE_API NormalizedConfigKind normalized_text_config();
-/// And num_key_value_heads.
+/// Returns normalized_text_config() and num_key_value_heads.
 LATHE_API NormalizedConfigKind normalized_text_config_with_gqa();
-/// And encoder_ and decoder_num_layers, encoder_ and decoder_num_attention_heads.
+/// Returns normalized_text_config() and encoder_ and decoder_num_layers, encoder_ and
+/// decoder_num_attention_heads.
 LATHE_API NormalizedConfigKind normalized_seq2seq_config();
-/// image_size, num_channels, input_size.
+/// Returns the kind with image_size, num_channels, input_size.
 LATHE_API NormalizedConfigKind normalized_vision_config();
+/// Returns normalized_vision_config() for Segformer, whose sizes are lists.
 LATHE_API NormalizedConfigKind normalized_segformer_config();
-/// Both, in "text_config" and "vision_config".
+/// Returns both kinds, with names looked for in "text_config" and "vision_config".
 LATHE_API NormalizedConfigKind normalized_text_and_vision_config();
-/// Two models in one: NormalizedConfig::set_encoder, set_decoder.
+/// Returns the kind of two models in one: NormalizedConfig::set_encoder, set_decoder.
 LATHE_API NormalizedConfigKind normalized_encoder_decoder_config();
-/// num_input_channels, context_length.
+/// Returns the kind with num_input_channels, context_length.
 LATHE_API NormalizedConfigKind normalized_time_series_forecasting_config();
 
-/// A config.json seen through a kind. Copies share.
+/// A config.json read through a kind. Copies share. Not thread-safe while set_encoder or set_decoder run.
 class LATHE_API NormalizedConfig {
  public:
+  /// Makes it of a config.json and a kind.
   NormalizedConfig(ModelConfig config, NormalizedConfigKind kind);
 
+  /// Returns the config.json.
   const ModelConfig& config() const { return config_; }
+  /// Returns the kind.
   const NormalizedConfigKind& kind() const { return kind_; }
-  /// What leads to a value: the word's key, the key by which this architecture (its "model_type") has always
-  /// called it, or a default; has_attribute() is false where none does.
+  /// Returns whether a value can be found: under the name's key, under the key that this architecture (its
+  /// "model_type") has always used, or as a default.
   bool has_attribute(std::string_view word) const;
-  /// T as of ModelConfig::get. Throws Code::bad_argument as that does.
+  /// Returns a value; T is as for ModelConfig::get. Throws Code::bad_argument as that does.
   template <class T>
   T get(std::string_view word) const;
+  /// Returns the fallback where has_attribute() is false.
   template <class T>
   T get(std::string_view word, T fallback) const {
     return has_attribute(word) ? get<T>(word) : fallback;
   }
+  /// Returns a number. Throws as get() does.
   int64_t size(std::string_view word) const;
-  /// A number or a list of numbers.
+  /// Returns a number or a list of numbers as a list. Throws as get() does.
   std::vector<int64_t> sizes(std::string_view word) const;
 
-  /// The two models of an encoder-decoder. Words that the encoder's kind knows are the encoder's, then the
-  /// decoder's.
+  /// Sets the encoder of an encoder-decoder: names that its kind has are looked for there first, then in the
+  /// decoder.
   void set_encoder(const NormalizedConfig& encoder);
+  /// Sets the decoder of an encoder-decoder.
   void set_decoder(const NormalizedConfig& decoder);
+  /// Returns the encoder, or null.
   const NormalizedConfig* encoder() const { return encoder_.get(); }
+  /// Returns the decoder, or null.
   const NormalizedConfig* decoder() const { return decoder_.get(); }
 
  private:
@@ -109,10 +126,11 @@ LATHE_API std::string NormalizedConfig::get(std::string_view word) const;
 template <>
 LATHE_API std::vector<int64_t> NormalizedConfig::get(std::string_view word) const;
 
-/// Kinds by model type.
+/// Finds kinds by model type. Optimum: NormalizedConfigManager.
 struct LATHE_API NormalizedConfigManager {
-  /// Throws Code::not_supported, with model types that are near.
+  /// Returns the kind of a model type. Throws Code::not_supported, with similar model types.
   static NormalizedConfigKind get_normalized_config_class(std::string_view model_type);
+  /// Returns the model types that have a kind.
   static std::vector<std::string> model_types();
 };
 

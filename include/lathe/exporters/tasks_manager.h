@@ -14,59 +14,67 @@
 
 namespace lathe::exporters {
 
-/// Configs by model type and task, and the architectures they are for. A value: copy the built-in one and
-/// register more. Reading is thread-safe.
+/// Finds configs by model type and task, and the architectures that they are for. A value: copy the built-in
+/// one and register more. Reading is thread-safe. Optimum: TasksManager.
 class LATHE_API TasksManager {
  public:
-  /// Nothing but the words.
+  /// Makes one that knows the names of tasks and no configs.
   TasksManager();
-  /// What the library brings.
+  /// Returns the one with all architectures of the library.
   static const TasksManager& builtin();
 
   // ── Words
   // ─────────────────────────────────────────────────────────────────────────────────────────────────
+  /// Returns all tasks, without synonyms.
   static std::vector<std::string> get_all_tasks();
-  /// "causal-lm" is "text-generation"; what is no synonym is itself.
+  /// Returns the task of a synonym: "causal-lm" is "text-generation"; other texts stay as they are.
   static std::string map_from_synonym(const std::string& task);
+  /// Returns the synonyms of a task.
   static std::set<std::string> synonyms_for_task(const std::string& task);
-  /// Throws Code::bad_argument for what is neither a task nor a synonym, with names that are near.
+  /// Returns the task of a name or synonym. Throws Code::bad_argument for what is neither, with similar
+  /// names.
   static std::string known_task(const std::string& task);
 
   // ── Configs
   // ───────────────────────────────────────────────────────────────────────────────────────────────
-  /// Tasks may end in "-with-past". Those that the model type has already stay unless `overwrite_existing`.
-  /// Throws Code::bad_argument for an unknown task.
+  /// Registers a config for tasks, which may end in "-with-past". Those that the model type has already stay
+  /// unless `overwrite_existing`. Throws Code::bad_argument for an unknown task.
   void register_config(const std::string& model_type, const std::vector<std::string>& tasks,
                        OnnxConfigConstructor make, bool overwrite_existing = false);
+  /// Registers the config of class C, as above.
   template <class C>
   void register_config(const std::string& model_type, const std::vector<std::string>& tasks,
                        bool overwrite_existing = false) {
     register_config(model_type, tasks, &make_config<C>, overwrite_existing);
   }
+  /// Returns all model types with a config.
   std::vector<std::string> model_types() const;
+  /// Returns whether a model type has a config for the task.
   bool supports(std::string_view model_type, std::string_view task) const;
-  /// Throws Code::not_supported for an unknown model type, with those that are near.
+  /// Returns the tasks of a model type. Throws Code::not_supported for an unknown one, with similar ones.
   std::vector<std::string> get_supported_tasks_for_model_type(std::string_view model_type) const;
+  /// Returns the model types that have a config for the task.
   std::vector<std::string> get_supported_model_type_for_task(std::string_view task) const;
-  /// Throws Code::not_supported for an unknown model type, and for a task that it does not have, with those
-  /// that it has.
+  /// Returns what makes the config of a model type for a task. Throws Code::not_supported for an unknown
+  /// model type, and for a task that it does not have, with those that it has.
   OnnxConfigConstructor get_exporter_config_constructor(std::string_view model_type,
                                                         const std::string& task) const;
-  /// A config for the task, "-with-past" or not. "export_model_type" of the configuration goes before
+  /// Makes a config for the task, "-with-past" or not. "export_model_type" of the configuration goes before
   /// "model_type": what is exported may be more than the architecture ("transformer": an encoder of
-  /// sentences; "sentence_transformers/clip": one of sentences and images).
+  /// sentences; "sentence_transformers/clip": one of sentences and images). Throws as
+  /// get_exporter_config_constructor() and the config's constructor do.
   std::shared_ptr<OnnxConfig> make(const ModelConfig& config, const std::string& task,
                                    OnnxConfigOptions options = {}) const;
 
   // ── Checkpoints
   // ───────────────────────────────────────────────────────────────────────────────────────────
-  /// From "architectures" of config.json: "BertForMaskedLM" is made for "fill-mask". Throws
-  /// Code::bad_argument where it names none that is known.
+  /// Returns the task that "architectures" of config.json says: "BertForMaskedLM" is made for "fill-mask".
+  /// Throws Code::bad_argument where it names none that is known.
   std::string infer_task_from_model(const ModelConfig& config) const;
-  /// "transformers", "sentence_transformers", "diffusers", "timm": by the files of the directory.
+  /// Returns "transformers", "sentence_transformers", "diffusers" or "timm", by the files of the directory.
   static std::string infer_library_from_model(const std::filesystem::path& directory);
 
-  /// The architectures that configs are for.
+  /// Returns the architectures that configs are for.
   nn::ModelRegistry& models() { return models_; }
   const nn::ModelRegistry& models() const { return models_; }
 
