@@ -1,4 +1,4 @@
-// Architectures: modules that are made from a config.json, and the registry that finds them.
+// Architectures: modules that are made from a config.json, and the registry that finds them by name.
 #pragma once
 
 #include <functional>
@@ -17,70 +17,82 @@ namespace lathe::nn {
 /// Tensors by name, in order: "input_ids", "attention_mask", "past_key_values.0.key", "logits", ….
 class LATHE_API NamedTensors {
  public:
+  /// Makes an empty list.
   NamedTensors() = default;
+  /// Makes a list of the items.
   NamedTensors(std::initializer_list<std::pair<std::string, TensorRef>> list);
-  /// Puts it at the end, or in the place of the one of that name.
+  /// Adds a tensor at the end, or replaces the one of that name.
   void set(const std::string& name, const TensorRef& t);
+  /// Returns whether there is that name.
   bool contains(std::string_view name) const { return static_cast<bool>(find(name)); }
-  /// No tensor where there is none of that name.
+  /// Returns the tensor of that name; an undefined one where there is none.
   TensorRef find(std::string_view name) const;
-  /// Throws bad_argument, with the names there are.
+  /// Returns the tensor of that name. Throws bad_argument, with the names that there are.
   const TensorRef& at(std::string_view name) const;
+  /// Returns the number of tensors.
   size_t size() const { return items_.size(); }
+  /// Returns whether there are none.
   bool empty() const { return items_.empty(); }
+  /// Returns an iterator to the first name and tensor.
   auto begin() const { return items_.begin(); }
+  /// Returns an iterator behind the last.
   auto end() const { return items_.end(); }
 
  private:
   std::vector<std::pair<std::string, TensorRef>> items_;
 };
-using Inputs = NamedTensors;
-using Outputs = NamedTensors;
+using Inputs = NamedTensors;   // the inputs of a model by name
+using Outputs = NamedTensors;  // the outputs of a model by name
 
-/// A whole architecture with the head for a task. Inputs and outputs have the names that ONNX files of
-/// Optimum have; which inputs are given decides what is emitted (with past keys or without).
+/// An architecture with the head for a task. Inputs and outputs have the names of Optimum's ONNX files; which
+/// inputs are given decides what is emitted (with past keys and values or without).
 class LATHE_API Model : public Module {
  public:
-  /// Appends the model. Throws bad_argument where an input is missing that it needs.
+  /// Appends the model and returns its outputs. Throws bad_argument where an input is missing.
   virtual Outputs forward(Network& network, const Inputs& inputs) const = 0;
-  /// The prefix under which published checkpoints with a head keep the body, and which those without one
-  /// lack: "bert.". Empty where there is none.
+  /// Returns the prefix under which published checkpoints with a head keep the body, and which those without
+  /// one lack: "bert.". Empty where there is none.
   virtual std::string base_prefix() const { return {}; }
-  /// BindOptions::other_parts of published checkpoints.
+  /// Returns the BindOptions::other_parts of published checkpoints.
   virtual std::vector<std::pair<std::string, std::string>> other_parts() const { return {}; }
-  /// Module::bind with base_prefix() and other_parts().
+  /// Does what Module::bind does, with base_prefix() and other_parts().
   BindReport bind(const Checkpoint& checkpoint, BindOptions options = {});
 };
 
-/// An encoder and a decoder, which are files of their own or one.
+/// An encoder and a decoder, which are exported to files of their own or to one.
 class LATHE_API Seq2SeqModel : public Model {
  public:
-  /// "input_ids" (or "pixel_values", "input_features"), "attention_mask" → "last_hidden_state".
+  /// Appends the encoder: "input_ids" (or "pixel_values", "input_features"), "attention_mask" →
+  /// "last_hidden_state".
   virtual Outputs encode(Network& network, const Inputs& inputs) const = 0;
-  /// "input_ids" of the decoder, "encoder_hidden_states", "encoder_attention_mask", and
+  /// Appends the decoder: "input_ids" of the decoder, "encoder_hidden_states", "encoder_attention_mask", and
   /// "past_key_values.0.decoder.key", "past_key_values.0.encoder.key", … where there is a past → "logits",
   /// "present.0.decoder.key", ….
   virtual Outputs decode(Network& network, const Inputs& inputs) const = 0;
-  /// Both: the decoder's tokens are "decoder_input_ids", its mask is the encoder's.
+  /// Appends both: the decoder's tokens are "decoder_input_ids", and its mask is the encoder's.
   Outputs forward(Network& network, const Inputs& inputs) const override;
 };
 
-/// Architectures by "model_type" of config.json and task ("fill-mask", "text-generation", …; "-with-past"
-/// does not matter). A value: copy builtin() and add to it. Safe to read from many threads.
+/// Finds architectures by "model_type" of config.json and task ("fill-mask", "text-generation", …;
+/// "-with-past" is ignored). A value: copy builtin() and add to it. Reading is thread-safe.
 class LATHE_API ModelRegistry {
  public:
+  /// Makes a model of a configuration for a task.
   using Factory = std::function<std::unique_ptr<Model>(const ModelConfig& config, std::string_view task)>;
-  /// Those of this library.
+  /// Returns the registry of all architectures of the library.
   static const ModelRegistry& builtin();
 
-  /// Replaces what was there.
+  /// Registers an architecture for tasks; replaces what was there.
   void add(const std::string& model_type, const std::vector<std::string>& tasks, Factory factory);
+  /// Returns whether an architecture is registered for the task.
   bool contains(std::string_view model_type, std::string_view task) const;
+  /// Returns all registered model types.
   std::vector<std::string> model_types() const;
-  /// Throws bad_argument for a model type that is not known, with those that are near.
+  /// Returns the tasks of a model type. Throws bad_argument for an unknown one, with similar ones.
   std::vector<std::string> tasks(std::string_view model_type) const;
-  /// Throws bad_argument for a model type or task that is not known, with those that are near; what the
-  /// architecture says of a configuration that it cannot make.
+  /// Makes the model of a configuration, float32 and without weights. Throws bad_argument for an unknown
+  /// model type or task, with similar ones, and what the architecture throws for a configuration that it does
+  /// not support.
   std::unique_ptr<Model> make(const ModelConfig& config, std::string_view task) const;
   std::unique_ptr<Model> make(std::string_view model_type, const ModelConfig& config,
                               std::string_view task) const;

@@ -1,5 +1,5 @@
-// What networks are made of when they are made of modules: parameters, the tree that names them, and weights
-// bound to them.
+// The parts of networks that are made of modules: parameters, the tree that names them, and the weights that
+// are bound to them. After PyTorch's torch.nn.Module.
 #pragma once
 
 #include <cstdint>
@@ -26,19 +26,21 @@ struct Place;
 struct Access;
 }  // namespace detail
 
-/// The weights that a parameter holds: `fc.weight.value = lathe::from_file("w.npy")`. Memory is shared, never
-/// copied: what a tensor points to must not change any more.
+/// The weights of a parameter: `fc.weight.value = lathe::from_file("w.npy")`. The memory is shared, never
+/// copied: what a tensor points to must not change any more. As thread-safe as the parameter's module.
 class LATHE_API ParameterValue {
  public:
-  /// Throws tensor_bad_type or tensor_bad_shape, naming the parameter where it is known by now, where the
-  /// tensor is not of the parameter's type and shape; bad_argument of a parameter that its module lacks. The
-  /// parameter is as it was before then.
+  /// Sets the weights. Throws tensor_bad_type or tensor_bad_shape, which name the parameter where that is
+  /// known, for a tensor that is not of the parameter's type and shape, and bad_argument for a parameter that
+  /// its module lacks. The parameter is then as it was before.
   ParameterValue& operator=(const Tensor& t);
+  /// Sets the weights to those of another parameter. Throws as above, and as tensor() does.
   ParameterValue& operator=(const ParameterValue& other);
-  /// The tensor; throws bad_argument while there is none.
+  /// Returns the weights. Throws bad_argument while there are none.
   const Tensor& tensor() const;
+  /// Converts to tensor().
   operator const Tensor&() const { return tensor(); }
-  /// Takes the weights away again.
+  /// Takes the weights away.
   void reset();
 
  private:
@@ -50,140 +52,162 @@ class LATHE_API ParameterValue {
   std::shared_ptr<detail::Slot> slot_;
 };
 
-/// Weights that a module wants: an element type, a shape, and, once bound, a tensor. A handle: copies are the
-/// same parameter, so `lm_head.weight = embed.weight` ties the two, and what is tied is one constant of a
-/// network and stored once in its file. As thread-safe as its module.
+/// A parameter of a module: an element type, a shape, and, once bound, a tensor. It is a handle: copies are
+/// the same parameter, so `lm_head.weight = embed.weight` ties the two, and tied parameters are one constant
+/// of a network and stored once in its file. As thread-safe as its module.
 class LATHE_API Parameter {
  public:
-  /// One that its module lacks: a bias that was not asked for. It is in no list.
+  /// Makes a parameter that its module lacks, such as a bias that was not asked for. It is in no list.
   Parameter() = default;
+  /// Makes a parameter without weights. Throws tensor_bad_shape as checked_count does.
   Parameter(DataType type, Shape shape);
+  /// Ties the copy to `other`.
   Parameter(const Parameter& other) : value(other.value) {}
+  /// Ties this parameter to `other`.
   Parameter& operator=(const Parameter& other) {
     value.slot_ = other.value.slot_;
     return *this;
   }
+  /// Returns false for a parameter that its module lacks.
   explicit operator bool() const { return value.slot_ != nullptr; }
-  /// The very same parameter?
+  /// Returns whether both are the very same parameter.
   bool operator==(const Parameter& other) const { return value.slot_ == other.value.slot_; }
 
+  /// Returns the element type. Throws bad_argument for a parameter that its module lacks.
   DataType type() const;
-  /// The element type that is expected from now on, which takes away weights of another type.
+  /// Sets the element type that is expected from now on, which drops weights of another type. Throws as
+  /// type() does.
   void set_type(DataType type);
+  /// Returns the shape. Throws as type() does.
   const Shape& shape() const;
+  /// Returns whether it has weights.
   bool bound() const;
-  /// Its path in the tree that it was last bound or emitted in: "encoder.layer.0.output.dense.weight". Of
-  /// tied parameters the first. Empty until then.
+  /// Returns its path in the tree in which it was last bound or emitted,
+  /// "encoder.layer.0.output.dense.weight"; for tied parameters the first one. Empty until then. Throws as
+  /// type() does.
   const std::string& name() const;
 
-  ParameterValue value;
+  ParameterValue value;  // the weights
 };
 
-/// Lists the members of a module, for Module::fields.
+/// Receives the members of a module from Module::fields. Derived classes see those that are there.
 class LATHE_API Fields {
  public:
   virtual ~Fields() = default;
+  /// Reports a parameter under a name, unless the module lacks it.
   void operator()(std::string_view name, Parameter& p) {
     if (p) parameter(name, p);
   }
+  /// Reports a module under a name; the name "" adds its members to those of the module around it.
   void operator()(std::string_view name, Module& m) { module(name, m); }
+  /// Reports a module that may be missing.
   template <class M>
   void operator()(std::string_view name, std::optional<M>& m) {
     if (m) (*this)(name, *m);
   }
+  /// Reports a module that may be null.
   template <class M>
   void operator()(std::string_view name, const std::unique_ptr<M>& m) {
     if (m) (*this)(name, *m);
   }
+  /// Reports a shared module that may be null.
   template <class M>
   void operator()(std::string_view name, const std::shared_ptr<M>& m) {
     if (m) (*this)(name, *m);
   }
 
  protected:
+  /// Receives a parameter.
   virtual void parameter(std::string_view name, Parameter& p) = 0;
+  /// Receives a module.
   virtual void module(std::string_view name, Module& m) = 0;
 };
 
+/// A parameter with its paths in a module.
 struct NamedParameter {
-  std::string name;
-  Parameter parameter;
-  std::vector<std::string> aliases;  // other paths of the same parameter
+  std::string name;                  // first path: "encoder.layer.0.output.dense.weight"
+  Parameter parameter;               // a handle of it
+  std::vector<std::string> aliases;  // other paths of the same parameter (tied weights)
 };
 
-/// How names of a checkpoint become paths of a module.
+/// Options of Module::bind: how names of a checkpoint become paths of a module.
 struct BindOptions {
-  /// Starts of the checkpoint's names and what stands there in the module; the first that fits. {"bert.", ""}
-  /// takes a prefix away, {"", "bert."} gives one.
+  /// Prefixes of the checkpoint's names and what replaces them; the first that matches counts. {"bert.", ""}
+  /// removes a prefix, {"", "bert."} adds one.
   std::vector<std::pair<std::string, std::string>> rename = {};
-  /// A prefix that the module's paths or the checkpoint's names may have and the other side lack: "bert.".
+  /// A prefix that the module's paths or the checkpoint's names may have and the other side lacks: "bert.".
   std::string base_prefix = {};
-  /// Parts of the module's paths, and what the checkpoint may have in the place of all of them, in this
+  /// Substrings of the module's paths, and what the checkpoint may have in the place of all of them, in this
   /// order: {"encoder.layer.", "layers."}.
   std::vector<std::pair<std::string, std::string>> other_parts = {};
-  /// Floats of another type than the parameter's are converted, which copies them. Otherwise they are an
-  /// error.
+  /// Converts floats of another type than the parameter's, which copies them; otherwise they throw
+  /// tensor_bad_type.
   bool convert = false;
-  /// Parameters that the checkpoint lacks stay as they are.
+  /// Leaves parameters that the checkpoint lacks as they are; otherwise they throw bad_argument.
   bool allow_missing = false;
 };
 
+/// The result of Module::bind.
 struct BindReport {
-  size_t bound = 0;                     // parameters that got their weights
-  std::vector<std::string> missing;     // paths, with BindOptions::allow_missing
-  /// Names in the checkpoint that nothing asked for, or that say something else than the name that was used
-  /// in their place: two biases for one.
+  size_t bound = 0;                  // number of parameters that got weights
+  std::vector<std::string> missing;  // paths without weights, where BindOptions::allow_missing is set
+  /// Names in the checkpoint that no parameter has, or that contradict the name that was used in their place:
+  /// two biases for one.
   std::vector<std::string> unexpected;
-  std::vector<std::string> converted;   // paths
-  /// Paths that the module tied to others and that the checkpoint has other weights for: they are parameters
-  /// of their own now.
+  std::vector<std::string> converted;  // paths whose weights were converted to another type
+  /// Paths that the module tied to others although the checkpoint has other weights for them: they are
+  /// parameters of their own now.
   std::vector<std::string> untied;
 };
 
-/// Puts something else in a module's place while it is emitted, by name: patching a published model without
-/// writing it anew.
+/// Replaces modules while they are emitted, by path: it patches a published model without writing it again.
 struct LATHE_API Substitute {
-  std::string modules;  // a shell pattern of paths: "encoder.layer.*.output"
-  /// What stands for `original(x)`. Other inputs of the call are not told.
+  std::string modules;  // shell pattern of paths: "encoder.layer.*.output"
+  /// Emits what takes the place of `original(x)` and returns its output. Other inputs of the call are not
+  /// passed.
   std::function<TensorRef(const Module& original, Network& network, const TensorRef& x)> emit;
 };
 
-/// A part of a model that has parameters or other modules as members. One is written by deriving a class that
-/// lists its members in `fields` and has an `operator()` that appends layers. Copies share the parameters
-/// (they are tied). For one thread at a time, together with all that share parameters with it.
+/// A part of a model that has parameters or other modules as members. To write one, derive a class that lists
+/// its members in `fields` and has an `operator()` that appends layers. Copies share the parameters (they are
+/// tied). Not thread-safe: use it on one thread at a time, together with all that share parameters with it.
 class LATHE_API Module {
  public:
+  /// Makes a module without a place in a tree.
   Module();
-  /// Where a module stands does not go with its contents.
+  /// Copies the members only: the copy has no place in a tree and in no emission.
   Module(const Module&);
+  /// Leaves the place of this module as it is.
   Module& operator=(const Module&);
+  /// Destroys the module; parameters live as long as a handle of them.
   virtual ~Module();
 
-  /// Calls f("name", member) for every Parameter and Module, in order. Names are joined by dots to paths.
+  /// Calls f("name", member) for every Parameter and Module, in order. Dots join names to paths.
   virtual void fields(Fields& f) = 0;
 
-  /// With their paths, in the order of fields(); tied ones once, under their first path.
+  /// Returns the parameters with their paths, in the order of fields(); tied ones once, under their first
+  /// path.
   std::vector<NamedParameter> named_parameters() const;
-  /// The parameter of that path or alias. Throws bad_argument, with paths that are near.
+  /// Returns the parameter of a path or alias. Throws bad_argument, with similar paths.
   Parameter parameter(std::string_view path) const;
-  /// This module under the empty path, and all below it.
+  /// Returns this module under the empty path, and all below it.
   std::vector<std::pair<std::string, Module*>> named_modules();
-  /// Paths of parameters without weights.
+  /// Returns the paths of parameters without weights.
   std::vector<std::string> unbound() const;
-  /// All parameters of floats are of this type from now on; what is bound is converted, which copies it.
-  /// Throws bad_argument for what is no type of floats that can be converted to.
+  /// Sets the type of all floating-point parameters; bound weights are converted, which copies them. Throws
+  /// bad_argument for other types than float32, float16, bfloat16 and float64.
   void to(DataType type);
 
-  /// Every parameter gets the tensor of its path: mapped, not copied. Names of old checkpoints that end in
-  /// "gamma" and "beta" are found too. Parameters whose names the checkpoint says are tied become tied; tied
-  /// ones that it has weights of their own for, which differ, are tied no longer.
-  /// Throws bad_argument that lists all paths the checkpoint lacks, with names that are near;
-  /// tensor_bad_type, tensor_bad_shape that names the first that does not fit. Nothing is bound then.
+  /// Gives every parameter the tensor of its path, mapped, not copied. Names of old checkpoints that end in
+  /// "gamma" and "beta" are found, too. Parameters whose names the checkpoint ties become tied; tied ones for
+  /// which it has separate, different weights are tied no longer. Throws bad_argument, which lists all paths
+  /// that the checkpoint lacks, with similar names; tensor_bad_type or tensor_bad_shape, which name the first
+  /// tensor that does not fit. Nothing is bound then. PyTorch: Module.load_state_dict.
   BindReport bind(const Checkpoint& checkpoint, const BindOptions& options = {});
 
  protected:
-  /// What a Substitute of the emission gives for this module; nothing where there is none. An `operator()`
-  /// that can be substituted begins with it, as all layers of this library do.
+  /// Returns what a Substitute of the emission emits for this module; nothing where there is none. An
+  /// `operator()` that can be replaced begins with it, as all layers of this library do.
   std::optional<TensorRef> substituted(const TensorRef& x) const;
 
  private:
@@ -191,12 +215,13 @@ class LATHE_API Module {
   std::shared_ptr<const detail::Place> place_;
 };
 
-/// Modules of one kind in a row: their paths are "name.0", "name.1", ….
+/// Modules of one kind in a row, with the paths "name.0", "name.1", …. PyTorch: ModuleList.
 template <class M>
 class ModuleList : public Module {
  public:
+  /// Makes an empty list.
   ModuleList() = default;
-  /// `count` modules that `make(i)` makes.
+  /// Makes `count` modules with `make(i)`.
   template <class Make>
   ModuleList(int64_t count, const Make& make) {
     for (int64_t i = 0; i < count; ++i) items_.push_back(make(i));
@@ -204,33 +229,42 @@ class ModuleList : public Module {
   void fields(Fields& f) override {
     for (size_t i = 0; i < items_.size(); ++i) f(std::to_string(i), items_[i]);
   }
+  /// Returns the number of modules.
   size_t size() const { return items_.size(); }
+  /// Returns whether there are none.
   bool empty() const { return items_.empty(); }
+  /// Returns module `i`, which is not checked.
   M& operator[](size_t i) { return items_[i]; }
   const M& operator[](size_t i) const { return items_[i]; }
+  /// Adds a module at the end.
   void push_back(M m) { items_.push_back(std::move(m)); }
+  /// Returns an iterator to the first module.
   auto begin() { return items_.begin(); }
+  /// Returns an iterator behind the last module.
   auto end() { return items_.end(); }
+  /// Returns an iterator to the first module.
   auto begin() const { return items_.begin(); }
+  /// Returns an iterator behind the last module.
   auto end() const { return items_.end(); }
 
  private:
   std::vector<M> items_;
 };
 
-/// While it lives, `root` and the modules below it append to `network`, a body too, and name layers and
+/// Makes `root` and the modules below it append to `network`, or a body, while it lives, and name layers and
 /// constants by their paths: layer "/encoder/layer.0/output/dense/MatMul", constant
-/// "encoder.layer.0.output.dense.weight". Without one, modules append to the network of what they are called
-/// with, under made-up names. `root` outlives it, and its tree does not change meanwhile. Emissions nest: the
-/// innermost counts.
+/// "encoder.layer.0.output.dense.weight". Without one, modules append to the network of the tensors that they
+/// are called with, under generated names. `root` outlives it, and its tree does not change meanwhile.
+/// Emissions nest: the innermost counts.
 class LATHE_API Emission {
  public:
-  /// Throws bad_argument that lists all parameters without weights. `prefix`: goes before all paths
-  /// ("text."). Of several substitutes that fit a path, the first.
+  /// Begins the emission; `prefix` goes before all paths ("text."), and of several substitutes that match a
+  /// path the first counts. Throws bad_argument, which lists all parameters without weights.
   Emission(const Network& network, Module& root, const std::string& prefix = {},
            std::vector<Substitute> substitutes = {});
   Emission(const Emission&) = delete;
   Emission& operator=(const Emission&) = delete;
+  /// Ends the emission; modules append to where they did before it.
   ~Emission();
 
  private:
