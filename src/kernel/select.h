@@ -29,7 +29,7 @@ std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& code
 /// May the kernel be told this? `op` is the operator of a kernel that has been told nothing.
 bool knows(const Kernel& kernel, const void* op, const KernelRequest& request, const Tunables& tunables);
 
-/// "winograd.avx2 [65536]".
+/// "blocked_conv.winograd4.avx2 [65536]".
 std::string tactic_text(std::string_view kernel, const Tunables& tunables);
 
 struct Tactic {

@@ -59,7 +59,7 @@ struct PlanEpilogue {
 
 /// A tactic that was timed when the plan was built.
 struct PlanTiming {
-  std::string tactic;  // kernel and tunables: "winograd.avx2 [65536]"
+  std::string tactic;  // kernel and tunables: "blocked_conv.winograd4.avx2 [65536]"
   double microseconds = 0;
 };
 
