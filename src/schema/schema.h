@@ -9,7 +9,7 @@
 //         .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @float_13]", softmax_13_from_11,
 //                  softmax_11_from_13)
 //         .rule<Softmax>()
-//         .contract({.epsilons = 4, .per_reduced = true});
+//         .contract({.epsilons = 8});
 //   }
 #pragma once
 
