@@ -119,7 +119,7 @@ using KernelQuestion = std::function<std::optional<std::string>(const AttributeV
 
 /// A kernel that a plug-in adds.
 struct PluginKernel {
-  std::string op = {}, domain = {};  // of the node: "Relu", ""; the domain "" is ai.onnx
+  std::string op = {}, domain = {};  // operator of the nodes: "Relu", ""; the domain "" is ai.onnx
   std::string name = {};             // unique name, which plans store: "npu.relu"
   std::string backend = {};          // a registered device; "cpu" or empty: host memory
   /// Returns why the kernel cannot run a node, or nothing where it can. Empty: it can run all.

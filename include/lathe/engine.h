@@ -71,8 +71,8 @@ class Executor {
 /// operators. ONNX Runtime: GraphOptimizationLevel.
 enum class OptimizationLevel : uint8_t {
   none,      // the graph as imported; constants are folded all the same
-  basic,     // what holds whatever comes after: identities, repeated work, chains of casts and movements,
-             // folding into weights
+  basic,     // rewrites that hold whatever comes after: identities, repeated work, chains of casts and
+             // movements, folding into weights
   extended,  // composed patterns become the operators they spell (Gelu, LayerNormalization, …)
   all,       // everything
 };
@@ -263,7 +263,7 @@ struct MemoryInfo {
 /// Tells which instructions an engine's kernels use, and which part of its plan they were taken from.
 struct TargetInfo {
   std::string isa;        // "generic", "avx2", "avx512"
-  std::string built_for;  // what the plan was built for; at most `isa` unless the section is "portable"
+  std::string built_for;  // target of the build; at most `isa` unless the section is "portable"
   /// "native": kernels and packed weights are used as they were built. "portable": they were chosen and
   /// packed again when the plan was opened, since it was built for more than this machine has or
   /// BuildOptions::isa allows.
@@ -280,7 +280,7 @@ struct StepInfo {
   /// The measured time of one tactic: a kernel, with its tunables in brackets where it has some.
   struct Timing {
     std::string tactic;       // "conv.avx2", "blocked_conv.winograd4.avx2 [65536]"
-    double microseconds = 0;  // of one run on one thread, without fused operators
+    double microseconds = 0;  // time of one run on one thread, without fused operators
   };
   /// Its node's name, ONNX operator, kernel (empty: a copy between devices) and device.
   std::string node, op, kernel, backend;
@@ -421,7 +421,7 @@ class LATHE_API Context {
   /// data; run_memory_limit, run_out_of_memory; cancelled, deadline; bad_argument while another run of this
   /// context is going on. The context stays usable.
   NamedValues run(const NamedValues& inputs, RunControl* control = nullptr);
-  /// Does the same with inputs and outputs by position, in the order of Engine::inputs() and outputs(); an
+  /// Runs with inputs and outputs by position, in the order of Engine::inputs() and outputs(); an
   /// empty Value takes the default.
   std::vector<Value> run(std::span<const Value> inputs, RunControl* control = nullptr);
 

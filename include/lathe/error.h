@@ -102,14 +102,14 @@ LATHE_API std::string code_name(Code c);
 /// Describes one failure or warning. Empty fields are left out of the sentence.
 struct Diagnostic {
   enum class Severity : uint8_t { error, warning };  // selects whether it prevents use of the model
-  Code code = Code::none;                            // what kind of failure
+  Code code = Code::none;                            // kind of failure
   std::string stage;                     // "parse", "check", "import", "infer", "build", "run", …
   std::string node;                      // name of the node, or what else is at fault: a tensor, a file
   std::string op;                        // ONNX operator of the node
-  int64_t node_index = -1;               // of the node in its graph; -1: unknown
-  std::string expected;                  // what should have been there
-  std::string got;                       // what was there
-  std::string remedy;                    // what to do about it
+  int64_t node_index = -1;               // position of the node in its graph; -1: unknown
+  std::string expected;                  // the expected thing
+  std::string got;                       // the thing that was found
+  std::string remedy;                    // how to mend it
   std::vector<std::string> inputs = {};  // types of the node's inputs, where known: "x: float32[N, 3]"
   Severity severity = Severity::error;   // error or warning
 

@@ -43,7 +43,7 @@ struct ValidationOptions {
 struct ValidationRun {
   std::string file;   // name of the file: "model.onnx"
   std::string sizes;  // "batch_size=3, sequence_length=7"
-  uint64_t seed = 0;  // of the inputs
+  uint64_t seed = 0;  // seed of the inputs
   /// Describes one output of the run.
   struct Output {
     std::string name;                            // in the file
@@ -57,7 +57,7 @@ struct ValidationRun {
 /// The result of validate().
 struct ValidationReport {
   std::vector<ValidationRun> runs;   // all runs that were made
-  std::vector<std::string> skipped;  // what was not run, and why
+  std::vector<std::string> skipped;  // names of what was not run, and reasons
   /// Sizes that the file leaves open and that were the same in every run since the configuration decides
   /// them: "height=224". Nothing was proved for other values of them.
   std::vector<std::string> one_size;
@@ -94,7 +94,7 @@ struct ExportOptions {
   int opset = 0;
   /// Type of the weights: float32, float16 or bfloat16; weights of another type are converted.
   DataType dtype = DataType::float32;
-  DataType int_type = DataType::int64;  // of the inputs
+  DataType int_type = DataType::int64;  // integer type of the inputs
   /// Level of the graph optimizer; none keeps the operators that PyTorch's exporter would write. Where an
   /// opset is given, only rewrites that it can express are made.
   OptimizationLevel optimize = OptimizationLevel::none;
@@ -103,9 +103,9 @@ struct ExportOptions {
   bool no_dynamic_axes = false;              // fix all sizes to those of `shapes`
   bool legacy = false;                       // split decoders as older versions did
   std::optional<int64_t> pad_token_id = {};  // for text classification without one in config.json
-  std::string variant = "default";           // of the config
+  std::string variant = "default";           // variant of the config
   std::string library = {};  // name of the source library; empty: decided by the files of the checkpoint
-  DummyShapes shapes = {};   // of the inputs that the config generates
+  DummyShapes shapes = {};   // sizes of the inputs that the config generates
   /// Configs to use instead of the tasks manager's, by file ("model", "decoder_model").
   std::map<std::string, std::shared_ptr<OnnxConfig>> custom_onnx_configs = {};
   /// How the files are validated; nothing: not at all.
@@ -122,12 +122,12 @@ struct ExportOptions {
 
 /// The result of export_checkpoint().
 struct ExportReport {
-  std::string model_type, library, task;  // what was exported
+  std::string model_type, library, task;  // names of the exported architecture, its library and its task
   int opset = 0;                          // opset of every file
   /// Describes one file of the export.
   struct File {
     std::string name;    // name of the file: "model.onnx", "config.json", …
-    uint64_t bytes = 0;  // of the file
+    uint64_t bytes = 0;  // size of the file
   };
   std::vector<File> files;  // in the order of their names
   /// Names of the checkpoint's tensors whose elements are in no file: the task does not use them, or they are

@@ -16,7 +16,7 @@ namespace lathe {
 /// numbers can be represented, and so are the bytes without a meaning ('V2', 'V1') as which ml_dtypes' arrays
 /// are saved and which are refused otherwise. Throws npy_malformed, file_not_found, file_unreadable.
 LATHE_API Tensor load_npy(const std::filesystem::path& path, DataType wanted = DataType::undefined);
-/// Does the same for the bytes of a .npy file.
+/// Reads the bytes of a .npy file as load_npy() reads a file.
 LATHE_API Tensor parse_npy(std::string_view bytes, DataType wanted = DataType::undefined);
 /// Writes a .npy file, version 1.0, in C order, beside the target and renames it. Types that NumPy lacks
 /// (bfloat16, float8, int4, …) are written as float32 (floats) or int8 and uint8. Throws file_write_failed.

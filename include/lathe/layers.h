@@ -31,7 +31,7 @@ class LATHE_API Size {
   /// Makes a size from an expression such as "N" or "2*S + 1" (Dim::parse). Throws Code::text_syntax for what
   /// is none.
   Size(const char* expression) : dim_(Dim::parse(expression)) {}
-  /// Does the same.
+  /// Makes a size from an expression. Throws Code::text_syntax.
   Size(const std::string& expression) : dim_(Dim::parse(expression)) {}
   /// Takes an expression over symbols as it is.
   Size(Dim d) : dim_(std::move(d)) {}
@@ -107,7 +107,7 @@ struct ConvolutionOptions {
   /// Selects how the padding is found.
   PaddingMode padding_mode = PaddingMode::explicit_pads;
   int64_t groups = 1;     // divides the channels of input and output
-  std::string name = {};  // of the layer
+  std::string name = {};  // name of the layer
 };
 /// Options of Network::add_deconvolution; lists are as in ConvolutionOptions.
 struct DeconvolutionOptions {
@@ -117,12 +117,12 @@ struct DeconvolutionOptions {
   /// Selects how the padding is found.
   PaddingMode padding_mode = PaddingMode::explicit_pads;
   int64_t groups = 1;     // divides the channels of input and output
-  std::string name = {};  // of the layer
+  std::string name = {};  // name of the layer
 };
 /// Options of Network::add_fully_connected.
 struct FullyConnectedOptions {
   int64_t axis = 1;       // first of the axes that are flattened to the second one
-  std::string name = {};  // of the layer
+  std::string name = {};  // name of the layer
 };
 /// Selects what a window yields; max_average_blend is (1 - blend_factor) · max + blend_factor · average.
 enum class PoolingType : uint8_t { max, average, max_average_blend };
@@ -136,13 +136,13 @@ struct PoolingOptions {
   bool round_up = false;                       // round sizes of the output up (ONNX: ceil_mode)
   bool average_count_excludes_padding = true;  // divide by the elements that lie within x
   double blend_factor = 0.5;                   // share of the average
-  std::string name = {};                       // of the layer
+  std::string name = {};                       // name of the layer
 };
 /// Options of Network::add_lrn: y = x / (k + alpha / window · Σ x²)^beta over `window` neighboring channels.
 struct LrnOptions {
   int64_t window = 5;                        // channels that are summed
   float alpha = 1e-4f, beta = 0.75f, k = 1;  // as in the formula
-  std::string name = {};                     // of the layer
+  std::string name = {};                     // name of the layer
 };
 
 // ── Element by element
@@ -171,7 +171,7 @@ enum class ActivationType : uint8_t {
 /// Options of Network::add_activation.
 struct ActivationOptions {
   std::optional<double> alpha = {}, beta = {};  // nothing: the activation's default
-  std::string name = {};                        // of the layer
+  std::string name = {};                        // name of the layer
 };
 /// Selects a function of one element. recip is 1 / x; round goes to even numbers halfway; logical_not takes
 /// bool; isinf and isnan return bool.
@@ -223,9 +223,9 @@ enum class ElementWiseOperation : uint8_t {
 /// Options of Network::add_scale: (x · scale + shift) ^ power. Each tensor has one element, or one for every
 /// index of `axis` (a list), or x's shape; those left out are 1, 0 and 1.
 struct ScaleOptions {
-  TensorRef scale = {}, shift = {}, power = {};  // of x's element type
-  int64_t axis = 1;                              // of x that lists belong to
-  std::string name = {};                         // of the layer
+  TensorRef scale = {}, shift = {}, power = {};  // tensors of x's element type
+  int64_t axis = 1;                              // axis of x that lists belong to
+  std::string name = {};                         // name of the layer
 };
 
 // ── Norms
@@ -239,12 +239,12 @@ struct NormalizationOptions {
   int64_t axis = -1;      // first normalized axis, for layer and rms
   int64_t groups = 1;     // number of groups of channels, for group
   float epsilon = 1e-5f;  // added to the variance
-  std::string name = {};  // of the layer
+  std::string name = {};  // name of the layer
 };
 /// Options of Network::add_softmax.
 struct SoftmaxOptions {
   int64_t axis = -1;      // along which elements sum to 1
-  std::string name = {};  // of the layer
+  std::string name = {};  // name of the layer
 };
 
 // ── Products and reductions
@@ -255,29 +255,29 @@ struct SoftmaxOptions {
 enum class MatrixOperation : uint8_t { none, transpose, vector };
 /// Options of Network::add_matrix_multiply.
 struct MatrixMultiplyOptions {
-  MatrixOperation op0 = MatrixOperation::none, op1 = MatrixOperation::none;  // what becomes of a and b first
-  std::string name = {};                                                     // of the layer
+  MatrixOperation op0 = MatrixOperation::none, op1 = MatrixOperation::none;  // conversion of a and b
+  std::string name = {};                                                     // name of the layer
 };
 /// Selects a reduction: the Reduce operator of ONNX of that name; avg is ReduceMean.
 enum class ReduceOperation : uint8_t { sum, prod, max, min, avg, l1, l2, log_sum, log_sum_exp, sum_square };
 /// Options of Network::add_reduce.
 struct ReduceOptions {
   bool keep_dimensions = false;  // keep reduced axes, with size 1
-  std::string name = {};         // of the layer
+  std::string name = {};         // name of the layer
 };
 enum class TopKOperation : uint8_t { max, min };  // selects the largest or the smallest elements
 /// Options of Network::add_topk.
 struct TopKOptions {
   int64_t axis = -1;                      // along which elements are compared
   DataType index_type = DataType::int64;  // int64 or int32
-  std::string name = {};                  // of the layer
+  std::string name = {};                  // name of the layer
 };
 enum class CumulativeOperation : uint8_t { sum, prod };  // selects running sums or running products
 /// Options of Network::add_cumulative.
 struct CumulativeOptions {
   /// Leaves the element itself out of its sum; runs from the end of the axis.
   bool exclusive = false, reverse = false;
-  std::string name = {};  // of the layer
+  std::string name = {};  // name of the layer
 };
 
 // ── Choosing and moving
@@ -288,10 +288,10 @@ struct CumulativeOptions {
 enum class GatherMode : uint8_t { slices, elements, nd };
 /// Options of Network::add_gather.
 struct GatherOptions {
-  GatherMode mode = GatherMode::slices;  // what an index picks
+  GatherMode mode = GatherMode::slices;  // meaning of an index
   int64_t axis = 0;                      // indexed axis, for slices and elements
   int64_t batch_axes = 0;  // leading axes that data and indices share; for slices (before `axis`) and nd
-  std::string name = {};   // of the layer
+  std::string name = {};   // name of the layer
 };
 /// Selects whether an index places one element or, with positions in its last axis, a slice.
 enum class ScatterMode : uint8_t { elements, nd };
@@ -299,10 +299,10 @@ enum class ScatterMode : uint8_t { elements, nd };
 enum class ScatterReduction : uint8_t { none, add, mul, max, min };
 /// Options of Network::add_scatter.
 struct ScatterOptions {
-  ScatterMode mode = ScatterMode::elements;             // what an index places
+  ScatterMode mode = ScatterMode::elements;             // meaning of an index
   int64_t axis = 0;                                     // indexed axis, for elements
   ScatterReduction reduction = ScatterReduction::none;  // how updates are combined with data
-  std::string name = {};                                // of the layer
+  std::string name = {};                                // name of the layer
 };
 /// Options of Network::add_shuffle: transpose, reshape, transpose; what is empty is left out. Sizes may be
 /// expressions over the network's symbols, and one of them may be `inferred_size`.
@@ -312,7 +312,7 @@ struct ShuffleOptions {
   TensorRef reshape_tensor = {};               // int64 [rank], instead of `reshape`
   std::vector<int64_t> second_transpose = {};  // permutation after the reshape
   bool zero_is_placeholder = true;             // a 0 in the shape copies the size of that axis
-  std::string name = {};                       // of the layer
+  std::string name = {};                       // name of the layer
 };
 /// Stands in ShuffleOptions::reshape for the size that the others leave.
 inline const char* const inferred_size = "inferred_size";
@@ -322,19 +322,19 @@ inline const char* const inferred_size = "inferred_size";
 enum class SliceMode : uint8_t { strict, wrap, clamp, fill, reflect };
 /// Options of Network::add_slice.
 struct SliceOptions {
-  SliceMode mode = SliceMode::strict;  // what is beyond the input
+  SliceMode mode = SliceMode::strict;  // contents beyond the input
   std::vector<int64_t> axes = {};      // axes of start, size and stride; empty: all, in order
-  TensorRef fill_value = {};           // of one element, for fill; left out: 0
-  std::string name = {};               // of the layer
+  TensorRef fill_value = {};           // one element, for fill; left out: 0
+  std::string name = {};               // name of the layer
 };
 /// Selects what padding holds: a value, the reflected input, its edge, or the input from the other end.
 enum class PaddingFill : uint8_t { constant, reflect, edge, wrap };
 /// Options of Network::add_padding.
 struct PaddingOptions {
-  PaddingFill fill = PaddingFill::constant;  // what the padding holds
+  PaddingFill fill = PaddingFill::constant;  // contents of the padding
   std::vector<int64_t> axes = {};            // padded axes; empty: the last ones
-  TensorRef value = {};                      // of one element, for constant; left out: 0
-  std::string name = {};                     // of the layer
+  TensorRef value = {};                      // one element, for constant; left out: 0
+  std::string name = {};                     // name of the layer
 };
 /// Selects the interpolation between elements.
 enum class InterpolationMode : uint8_t { nearest, linear, cubic };
@@ -352,8 +352,8 @@ enum class NearestRounding : uint8_t { round_prefer_floor, round_prefer_ceil, fl
 /// Options of Network::add_resize; exactly one of `scales`, `sizes` and `sizes_tensor` is given.
 struct ResizeOptions {
   std::vector<float> scales = {};                       // factor for each axis of x
-  Sizes sizes = {};                                     // of the output
-  TensorRef sizes_tensor = {};                          // of the output, int64 [rank]
+  Sizes sizes = {};                                     // sizes of the output
+  TensorRef sizes_tensor = {};                          // sizes of the output, int64 [rank]
   InterpolationMode mode = InterpolationMode::nearest;  // between elements of x
   /// Selects how output positions become input positions.
   CoordinateTransformation coordinates = CoordinateTransformation::half_pixel;
@@ -361,7 +361,7 @@ struct ResizeOptions {
   float cubic_coefficient = -0.75f;                                // ONNX: cubic_coeff_a
   /// Gives elements outside of x no weight; filters when the output is smaller.
   bool exclude_outside = false, antialias = false;
-  std::string name = {};  // of the layer
+  std::string name = {};  // name of the layer
 };
 /// Selects what is sampled outside of x: zeros, the nearest edge, or x reflected.
 enum class GridPadding : uint8_t { zeros, border, reflection };
@@ -370,7 +370,7 @@ struct GridSampleOptions {
   InterpolationMode mode = InterpolationMode::linear;  // between elements of x
   GridPadding padding = GridPadding::zeros;            // outside of x
   bool align_corners = false;  // -1 and 1 are the centers of corner elements, else their outer edges
-  std::string name = {};       // of the layer
+  std::string name = {};       // name of the layer
 };
 /// Selects how a box is given: corners [y1, x1, y2, x2], or [x_center, y_center, width, height].
 enum class BoxFormat : uint8_t { corners, center_size };
@@ -379,12 +379,12 @@ struct NmsOptions {
   float iou_threshold = 0;                    // boxes that overlap a better one by more are dropped
   std::optional<float> score_threshold = {};  // boxes with lower scores are dropped
   BoxFormat boxes = BoxFormat::corners;       // how boxes are given
-  std::string name = {};                      // of the layer
+  std::string name = {};                      // name of the layer
 };
 /// Options of Network::add_reverse_sequence.
 struct ReverseSequenceOptions {
-  int64_t batch_axis = 1, sequence_axis = 0;  // of x
-  std::string name = {};                      // of the layer
+  int64_t batch_axis = 1, sequence_axis = 0;  // axes of x
+  std::string name = {};                      // name of the layer
 };
 
 // ── Making
@@ -396,10 +396,10 @@ enum class FillOperation : uint8_t { linspace, random_uniform, random_normal };
 /// Options of Network::add_fill.
 struct FillOptions {
   double alpha = 0;                   // as in FillOperation
-  std::vector<double> beta = {1};     // of linspace one for each axis, otherwise one
+  std::vector<double> beta = {1};     // for linspace one for each axis, otherwise one
   DataType type = DataType::float32;  // for linspace also float64, int16, int32 and int64
   float seed = 0;                     // the same seed gives the same numbers
-  std::string name = {};              // of the layer
+  std::string name = {};              // name of the layer
 };
 
 // Quantization
@@ -409,24 +409,24 @@ struct FillOptions {
 /// element, or one for every index of `axis` (a list), or, with `block_size`, one for every block along
 /// `axis`.
 struct QuantizeOptions {
-  DataType type = DataType::int8;    // of the output and of the zero point
+  DataType type = DataType::int8;    // type of the output and of the zero point
   int64_t axis = 1, block_size = 0;  // axis of scales; elements in a block, 0: no blocks
   bool saturate = true;              // float8: what is too large becomes the largest number
-  std::string name = {};             // of the layer
+  std::string name = {};             // name of the layer
 };
 /// Options of Network::add_dequantize; scales are as in QuantizeOptions.
 struct DequantizeOptions {
   int64_t axis = 1, block_size = 0;  // axis of scales; elements in a block, 0: no blocks
-  std::string name = {};             // of the layer
+  std::string name = {};             // name of the layer
 };
 /// Options of Network::add_dynamic_quantize. A scale is the largest magnitude of its block over the largest
 /// number of `type`. With `double_scale` (of one element) scales are themselves quantized, to `scale_type`.
 struct DynamicQuantizeOptions {
   int64_t axis = -1, block_size = 16;            // axis that is divided into blocks; elements in a block
-  DataType type = DataType::float4e2m1;          // of the output: a signed type of at most 16 bits
+  DataType type = DataType::float4e2m1;          // type of the output: signed, of at most 16 bits
   TensorRef double_scale = {};                   // scale of the scales; left out: they stay as they are
-  DataType scale_type = DataType::float8e4m3fn;  // of quantized scales
-  std::string name = {};                         // of the layer
+  DataType scale_type = DataType::float8e4m3fn;  // type of quantized scales
+  std::string name = {};                         // name of the layer
 };
 
 // ── Attention
@@ -439,28 +439,28 @@ struct AttentionOptions {
   TensorRef past_key = {}, past_value = {};  // KV cache; adds the outputs present_key and present_value
   TensorRef lengths = {};                  // int64 [batch]: number of keys that count, the others are padding
   bool causal = false;                     // a query sees no later key
-  int64_t query_heads = 0, key_heads = 0;  // of inputs of rank 3
+  int64_t query_heads = 0, key_heads = 0;  // heads of inputs of rank 3
   std::optional<float> scale = {};         // nothing: 1 / √size
   float softcap = 0;                       // c: scores become c · tanh(score / c); 0: they stay
   int64_t left_window = -1, right_window = -1;  // number of keys seen to either side; -1: all
-  std::string name = {};                        // of the layer
+  std::string name = {};                        // name of the layer
 };
 /// Options of Network::add_rotary_embedding.
 struct RotaryEmbeddingOptions {
   TensorRef positions = {};  // int64 [batch, length]: rows of cos and sin
   bool interleaved = false;  // pairs are neighbors, else an element and the one half a head behind it
   int64_t rotary_size = 0;   // leading elements of a head that are rotated; 0: all
-  int64_t heads = 0;         // of x [batch, length, heads · size]
-  std::string name = {};     // of the layer
+  int64_t heads = 0;         // heads of x [batch, length, heads · size]
+  std::string name = {};     // name of the layer
 };
 /// Selects where positions beyond the end of a KV cache are written: nowhere (linear), or from its start on
 /// (ring).
 enum class KvCacheMode : uint8_t { linear, ring };
 /// Options of Network::add_kv_cache_update.
 struct KvCacheOptions {
-  KvCacheMode mode = KvCacheMode::linear;  // what is beyond the end
+  KvCacheMode mode = KvCacheMode::linear;  // treatment of positions beyond the end
   int64_t axis = -2;                       // axis of the cache that positions index
-  std::string name = {};                   // of the layer
+  std::string name = {};                   // name of the layer
 };
 
 // ── Any operator, and control flow
@@ -481,7 +481,7 @@ struct OperatorOptions {
   size_t outputs = 1;                          // number of outputs
   std::vector<std::string> output_names = {};  // instead of `outputs`; an empty one is not computed
   std::vector<std::pair<std::string, std::string>> metadata = {};  // keys and values
-  std::string name = {};                                           // of the layer
+  std::string name = {};                                           // name of the layer
 };
 
 /// Fills a branch of an If; what it returns are the outputs of the If when that branch is taken.
@@ -494,7 +494,7 @@ class LoopBody;
 struct LoopOptions {
   TensorRef trip_limit = {};         // int64, one element: the most iterations
   TensorRef initial_condition = {};  // bool, one element: where it is false nothing runs
-  std::string name = {};             // of the layer
+  std::string name = {};             // name of the layer
 };
 /// Selects what an output of a loop is. last_value: a recurrence after the last iteration. concatenate,
 /// reverse: the values of all iterations along a new axis, in their order or backwards.

@@ -231,7 +231,7 @@ class LATHE_API Network {
   /// Takes the elements start[i] + k · stride[i], k < size[i], of every axis i. TensorRT: ISliceLayer.
   Layer add_slice(const TensorRef& x, const std::vector<int64_t>& start, const std::vector<int64_t>& size,
                   const std::vector<int64_t>& stride, const SliceOptions& o = {});
-  /// Does the same with int64 tensors of one element for each axis; stride may be left out.
+  /// Takes start, size and stride as int64 tensors of one element for each axis; stride may be left out.
   Layer add_slice(const TensorRef& x, const TensorRef& start, const TensorRef& size, const TensorRef& stride,
                   const SliceOptions& o = {});
   /// Adds elements before and behind each axis; negative numbers remove some (ONNX Pad).
@@ -267,7 +267,7 @@ class LATHE_API Network {
   /// [rank] whose length is known. Throws node_bad_attribute for a wrong number of betas. TensorRT:
   /// IFillLayer.
   Layer add_fill(const Sizes& shape, FillOperation op, const FillOptions& o = {});
-  /// Does the same for a shape that a run decides.
+  /// Makes a tensor whose shape a run decides.
   Layer add_fill(const TensorRef& shape, FillOperation op, const FillOptions& o = {});
 
   // ── Few bits
@@ -407,7 +407,7 @@ class LATHE_API Network {
   uint32_t scope_ = 0;
 };
 
-/// Does what Network::transaction does for those who cannot put the change into a function: changes to the
+/// Serves as Network::transaction where the change cannot be put into a function: changes to the
 /// network while this object lives are taken back when it is destroyed, unless commit() was called.
 class LATHE_API Transaction {
  public:

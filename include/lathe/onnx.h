@@ -164,7 +164,7 @@ struct TypeProto {
   };
   /// A type that ONNX does not define.
   struct Opaque {
-    std::optional<std::string> domain, name;  // what defines it
+    std::optional<std::string> domain, name;  // domain and name of the type
     Unknown unknown;                          // fields of newer versions
   };
   // oneof
@@ -180,7 +180,7 @@ struct TypeProto {
 
 /// The name and type of a value.
 struct ValueInfoProto {
-  std::optional<std::string> name;        // of the value
+  std::optional<std::string> name;        // name of the value
   std::optional<TypeProto> type;          // nothing: not known
   std::optional<std::string> doc_string;  // text for people
   Entries metadata_props;                 // keys and values of tools
@@ -293,7 +293,7 @@ struct TensorAnnotation {
 /// A graph: nodes, constants, inputs and outputs.
 struct GraphProto {
   std::vector<NodeProto> node;                            // in topological order
-  std::optional<std::string> name;                        // of the graph
+  std::optional<std::string> name;                        // name of the graph
   std::vector<TensorProto> initializer;                   // constants, and defaults of inputs
   std::vector<SparseTensorProto> sparse_initializer;      // sparse constants
   std::optional<std::string> doc_string;                  // text for people
@@ -319,7 +319,7 @@ struct FunctionProto {
   std::vector<NodeProto> node;                   // in topological order
   std::optional<std::string> doc_string;         // text for people
   std::vector<OperatorSetIdProto> opset_import;  // operators that the nodes are written in
-  std::optional<std::string> domain, overload;   // of the operator; which function of that name
+  std::optional<std::string> domain, overload;   // domain of the operator; tells functions of one name apart
   std::vector<ValueInfoProto> value_info;        // types of inner values
   Entries metadata_props;                        // keys and values of tools
   Unknown unknown;                               // fields of newer versions
@@ -338,9 +338,9 @@ struct ModelProto {
   std::vector<OperatorSetIdProto> opset_import;  // operators that the graph is written in
   /// Tool that wrote it, its version; name space of the model.
   std::optional<std::string> producer_name, producer_version, domain;
-  std::optional<int64_t> model_version;                 // of the model
+  std::optional<int64_t> model_version;                 // version of the model
   std::optional<std::string> doc_string;                // text for people
-  std::optional<GraphProto> graph;                      // what runs
+  std::optional<GraphProto> graph;                      // the graph that runs
   Entries metadata_props;                               // keys and values of tools
   std::vector<TrainingInfoProto> training_info;         // how to train it
   std::vector<FunctionProto> functions;                 // operators that the model defines
@@ -354,7 +354,7 @@ struct MapProto;
 struct OptionalProto;
 /// A sequence as test data and tools store it (onnx-data.proto); one list holds the elements.
 struct SequenceProto {
-  std::optional<std::string> name;                      // of the value
+  std::optional<std::string> name;                      // name of the value
   std::optional<int32_t> elem_type;                     // 1 tensor, 2 sparse, 3 sequence, 4 map, 5 optional
   std::vector<TensorProto> tensor_values;               // elements that are tensors
   std::vector<SparseTensorProto> sparse_tensor_values;  // elements that are sparse tensors
@@ -365,7 +365,7 @@ struct SequenceProto {
 };
 /// A map as test data and tools store it (onnx-data.proto).
 struct MapProto {
-  std::optional<std::string> name;  // of the value
+  std::optional<std::string> name;  // name of the value
   std::optional<int32_t> key_type;  // number of a DataType
   std::vector<int64_t> keys;        // keys that are integers
   std::vector<Bytes> string_keys;   // keys that are strings
@@ -374,7 +374,7 @@ struct MapProto {
 };
 /// An optional as test data and tools store it (onnx-data.proto).
 struct OptionalProto {
-  std::optional<std::string> name;  // of the value
+  std::optional<std::string> name;  // name of the value
   /// 1 tensor, 2 sparse, 3 sequence, 4 map, 5 optional; 0 or nothing: undefined.
   std::optional<int32_t> elem_type;
   std::optional<TensorProto> tensor_value;               // value that is a tensor
@@ -443,7 +443,7 @@ struct SaveOptions {
   /// outside are copied there. single_file: all inside, whatever the size (other tools stop at 2 GB).
   /// external: outside from the threshold on; strings stay inside.
   enum class Data : uint8_t { keep, single_file, external };
-  Data data = Data::keep;             // where tensors are stored
+  Data data = Data::keep;             // place of tensors
   std::string external_name;          // name of the data file beside the model; empty: <model>.data
   int64_t external_threshold = 1024;  // bytes from which on a tensor is stored outside
   bool text = false;                  // write the text format, which lacks doc strings of nodes and the like

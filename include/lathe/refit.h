@@ -30,7 +30,7 @@ struct WeightInfo {
   std::string name;                     // as in the model
   DataType type = DataType::undefined;  // element type
   Shape shape;                          // sizes, outermost first
-  uint64_t bytes = 0;                   // of its elements
+  uint64_t bytes = 0;                   // size of its elements
 };
 
 /// Describes what one refit() did.

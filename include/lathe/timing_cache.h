@@ -29,7 +29,7 @@ class LATHE_API TimingCache {
     std::string cpu;                    // "AMD EPYC …, family 25, model 17"
     std::vector<std::string> features;  // as in SystemInfo
     /// Version of the library.
-    std::string version;  // of the library
+    std::string version;  // version of the library
     friend auto operator<=>(const Machine&, const Machine&) = default;
     /// Returns this machine and this library.
     LATHE_API static const Machine& here();

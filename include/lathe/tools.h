@@ -33,7 +33,7 @@ struct ModelSummary {
   std::string graph_name, producer;       // as in the model
   int64_t ir_version = 0;                 // as in the model
   std::map<std::string, int64_t> opsets;  // opset of each domain; "" is ai.onnx
-  std::vector<IoInfo> inputs, outputs;    // of the main graph
+  std::vector<IoInfo> inputs, outputs;    // inputs and outputs of the main graph
   std::vector<std::string> symbols;       // names of the symbols in the inputs' shapes
   /// Number of nodes for each operator as the file has them, bodies of control flow and functions included;
   /// operators of other domains are written "domain.Name".
@@ -139,7 +139,7 @@ struct VerifyReport {
   struct Trial {
     std::string shapes;                                 // "batch=2", "as declared", "recorded"
     std::string values;                                 // "ordinary", "zeros", …, "recorded"
-    OptimizationLevel level = OptimizationLevel::none;  // of the engine that was compared
+    OptimizationLevel level = OptimizationLevel::none;  // level of the engine that was compared
     /// The largest difference of an output element: for floats relative to the largest element of its tensor,
     /// for others absolute.
     double difference = 0;
@@ -229,7 +229,7 @@ struct ComponentInfo {
 
 /// Describes this machine and what the library makes of it.
 struct SystemInfo {
-  std::string version;  // of the library
+  std::string version;  // version of the library
   std::string cpu;      // name that the processor gives itself
   std::string isa;      // best instruction set that kernels are chosen for: "generic", "avx2", "avx512"
   std::vector<std::string> features;            // "avx2", "avx512", "avx512_vnni", "amx_int8", …

@@ -17,7 +17,7 @@ class Value;
 struct SparseTensor {
   Tensor values;   // the elements that are not zero, [NNZ]
   Tensor indices;  // int64 [NNZ, rank], or linear [NNZ]
-  Shape shape;     // of the dense tensor
+  Shape shape;     // shape of the dense tensor
 };
 
 /// A sequence of values of one type (ONNX: sequence type). Copies share the elements; kernels that change a

@@ -13,7 +13,8 @@ below each other share the docstring of the first. Not counted are
 - overriders, which mean what the function that they override means;
 - enumerators, which the docstring of their enum or a comment behind them explains.
 
-The parser knows as much of C++ as these headers use. It prints `file:line: name` for each and the total.
+The parser knows as much of C++ as these headers use. It prints `file:line: name` for each and the total. Comments
+that begin as a fragment, with What, Of, Where, Is or Does, are printed and counted too.
 """
 
 import bisect
@@ -295,6 +296,20 @@ def missing_docstrings(text):
     return [(d.line, d.name) for d in Parser(text).run()]
 
 
+def fragments(text):
+    """Returns (line, first words) of each comment that begins with a word that makes it a fragment."""
+    found, before = [], False
+    for number, line in enumerate(text.split("\n"), 1):
+        comment = re.match(r"(.*?)//+ ?(.*)$", line)
+        whole = bool(comment) and not comment.group(1).strip()
+        if comment and not (whole and before):
+            start = re.match(r"(?:What|Of|Where|Is|Does)\b(?: \S+){0,3}", comment.group(2), 0 if whole else re.I)
+            if start and '"' not in comment.group(1):
+                found.append((number, start.group(0)))
+        before = whole
+    return found
+
+
 def headers_of(paths):
     for p in paths:
         p = pathlib.Path(p)
@@ -303,15 +318,19 @@ def headers_of(paths):
 
 def main(arguments):
     root = pathlib.Path(__file__).resolve().parents[2]
-    total = 0
+    total = total_fragments = 0
     for header in headers_of(arguments or [root / "include" / "lathe"]):
-        for line, name in missing_docstrings(header.read_text(encoding="utf-8")):
-            shown = header.resolve()
-            shown = shown.relative_to(root) if shown.is_relative_to(root) else header
+        text = header.read_text(encoding="utf-8")
+        shown = header.resolve()
+        shown = shown.relative_to(root) if shown.is_relative_to(root) else header
+        for line, name in missing_docstrings(text):
             print(f"{shown}:{line}: {name}")
             total += 1
-    print(f"{total} public declarations without a docstring")
-    return 1 if total else 0
+        for line, start in fragments(text):
+            print(f"{shown}:{line}: a comment that begins '{start}'")
+            total_fragments += 1
+    print(f"{total} public declarations without a docstring, {total_fragments} comments that begin as fragments")
+    return 1 if total or total_fragments else 0
 
 
 if __name__ == "__main__":

@@ -84,6 +84,13 @@ def test_public_headers():
     assert found == []
 
 
+def test_fragments():
+    text = "/// What it is.\n/// Of no use.\nint a;  // of the layer\n// Is it?\n\n/// It is what it is.\nint b;  // ofcourse\n"
+    assert docstrings.fragments(text) == [(1, "What it is."), (3, "of the layer"), (4, "Is it?")]
+    assert [f for h in docstrings.headers_of([ROOT / "include" / "lathe"])
+            for f in docstrings.fragments(h.read_text(encoding="utf-8"))] == []
+
+
 def test_exit_code(tmp_path, capsys):
     good, bad = tmp_path / "good.h", tmp_path / "bad.h"
     good.write_text("/// Adds.\nint add(int a);\n")
@@ -91,3 +98,5 @@ def test_exit_code(tmp_path, capsys):
     assert docstrings.main([str(good)]) == 0
     assert docstrings.main([str(good), str(bad)]) == 1
     assert "bad.h:1: add" in capsys.readouterr().out
+    bad.write_text("/// Of no use.\nint add(int a);\n")
+    assert docstrings.main([str(bad)]) == 1

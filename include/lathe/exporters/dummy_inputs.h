@@ -25,15 +25,15 @@ struct DummyShapes {
   std::optional<int64_t> text_batch_size = {};
   int64_t sequence_length = 16;                           // tokens
   int64_t num_choices = 4;                                // answers of a multiple-choice task
-  int64_t width = 64, height = 64, num_channels = 3;      // of images
+  int64_t width = 64, height = 64, num_channels = 3;      // sizes of images
   int64_t point_batch_size = 3, nb_points_per_image = 2;  // points given to segmentation
   int64_t visual_seq_length = 16;                         // regions of an image
   int64_t feature_size = 80, nb_max_frames = 3000;        // sound as features
   int64_t audio_sequence_length = 16000;                  // sound as a wave: number of samples
   /// Tokens of the encoder, and of the past; nothing: as sequence_length.
   std::optional<int64_t> encoder_sequence_length = {}, past_sequence_length = {};
-  PaddingSide padding_side = PaddingSide::right;  // of attention masks
-  uint64_t seed = 0;                              // of all random numbers
+  PaddingSide padding_side = PaddingSide::right;  // side of the padding in attention masks
+  uint64_t seed = 0;                              // seed of all random numbers
 };
 
 /// A synthetic input: a tensor, or for "past_key_values" the tensors of every layer: key and value, or those

@@ -38,11 +38,11 @@ class TasksManager;
 /// Options of an OnnxConfig.
 struct OnnxConfigOptions {
   std::string task = "feature-extraction";  // task without "-with-past"
-  DataType int_type = DataType::int64;      // of integer inputs: int64, int32, int8
-  DataType float_type = DataType::float32;  // of other inputs and weights: float32, float16, bfloat16
+  DataType int_type = DataType::int64;      // type of integer inputs: int64, int32, int8
+  DataType float_type = DataType::float32;  // type of other inputs and of weights: float32, float16, bfloat16
   bool use_past = false;                    // the keys and values of every layer (KV cache) are outputs
   bool use_past_in_inputs = false;          // they are inputs, too
-  ConfigBehavior behavior = ConfigBehavior::monolith;  // what of an encoder-decoder the file holds
+  ConfigBehavior behavior = ConfigBehavior::monolith;  // part of an encoder-decoder that the file holds
   /// Splits decoders as Optimum did before one file could do both: without past, and with.
   bool legacy = false;
   Preprocessors preprocessors = {};  // files beside config.json
@@ -61,7 +61,7 @@ using OnnxConfigConstructor =
 /// Describes one file of an export.
 struct SubModel {
   std::string name;  // name of the file without ".onnx": "model", "encoder_model", …
-  std::shared_ptr<const OnnxConfig> config;  // of what is in the file
+  std::shared_ptr<const OnnxConfig> config;  // config of the part that is in the file
 };
 
 /// Describes the export of an architecture. Derive from it, or from one of the classes below or in

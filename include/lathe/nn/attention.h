@@ -72,7 +72,7 @@ struct RopeOptions {
 /// Cosines and sines for Rope, [batch, 1, length, rotated elements], or half of those where pairs are
 /// neighbors; made once for all layers.
 struct RopeAngles {
-  TensorRef cos, sin;  // of one type and shape
+  TensorRef cos, sin;  // two tensors of one type and shape
 };
 /// Rotary position embedding: rotates pairs of elements by angles that grow with the position (Su et al.
 /// 2021).
@@ -124,7 +124,7 @@ LATHE_API TensorRef merge_heads(const Ops& o, const TensorRef& x);
 /// The KV cache of one layer: keys and values of earlier positions, [batch, groups, past, size]; undefined at
 /// the start.
 struct KeyValues {
-  TensorRef key, value;  // of one shape
+  TensorRef key, value;  // two tensors of one shape
   /// Returns whether there are some.
   explicit operator bool() const { return static_cast<bool>(key); }
 };
@@ -134,7 +134,7 @@ struct AttentionModuleOptions {
   int64_t groups = 0;       // heads of keys and values: 1 is MQA, fewer than `heads` GQA; 0: `heads`
   int64_t head_size = 0;    // elements of a head; 0: size / heads
   int64_t memory_size = 0;  // size of AttentionInputs::memory; 0: size
-  bool bias = true, output_bias = true;  // of q_proj, k_proj, v_proj; of out_proj
+  bool bias = true, output_bias = true;  // biases of q_proj, k_proj and v_proj; bias of out_proj
   bool causal = false;                   // mask used, with `window`, where a call has none
   int64_t window = 0;                    // as in MaskOptions
   bool alibi = false;                    // add alibi_bias()

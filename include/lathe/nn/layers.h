@@ -91,7 +91,7 @@ class LATHE_API LayerNorm : public Module {
   void fields(Fields& f) override { f("weight", weight), f("bias", bias); }
   /// Appends the layer; returns x's shape.
   TensorRef operator()(const TensorRef& x) const;
-  Parameter weight, bias;  // of the normalized shape
+  Parameter weight, bias;  // weight and bias, of the normalized shape
 
  private:
   LayerNormOptions options_;
@@ -299,7 +299,7 @@ class LATHE_API Cast : public Module {
 /// Options of Mlp.
 struct MlpOptions {
   std::string activation = "gelu";  // as for activate()
-  bool bias = true;                 // of both Linears
+  bool bias = true;                 // biases of both Linears
 };
 /// Computes fc2(activation(fc1(x))): x [..., size] → [..., size].
 class LATHE_API Mlp : public Module {
@@ -320,7 +320,7 @@ class LATHE_API Mlp : public Module {
 /// Options of GatedMlp.
 struct GatedMlpOptions {
   std::string activation = "silu";  // as for activate()
-  bool bias = false;                // of all three Linears
+  bool bias = false;                // biases of all three Linears
 };
 /// Computes down_proj(activation(gate_proj(x)) · up_proj(x)), as Llama and its relatives do (Shazeer 2020).
 class LATHE_API GatedMlp : public Module {

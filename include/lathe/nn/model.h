@@ -55,7 +55,7 @@ class LATHE_API Model : public Module {
   virtual std::string base_prefix() const { return {}; }
   /// Returns the BindOptions::other_parts of published checkpoints.
   virtual std::vector<std::pair<std::string, std::string>> other_parts() const { return {}; }
-  /// Does what Module::bind does, with base_prefix() and other_parts().
+  /// Calls Module::bind with base_prefix() and other_parts().
   BindReport bind(const Checkpoint& checkpoint, BindOptions options = {});
 };
 
