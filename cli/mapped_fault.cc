@@ -8,7 +8,7 @@
 
 #include "command.h"
 #include "json.h"
-#include "lathe/tools.h"
+#include "lathe/unfinished_files.h"
 
 namespace lathe::cli {
 namespace {

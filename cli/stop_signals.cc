@@ -6,7 +6,7 @@
 #include <system_error>
 #include <thread>
 
-#include "lathe/tools.h"
+#include "lathe/unfinished_files.h"
 
 namespace lathe::cli {
 namespace {

@@ -2,7 +2,7 @@
 // order.
 #pragma once
 
-#include "lathe/engine.h"
+#include "lathe/run_control.h"
 
 namespace lathe::cli {
 

@@ -9,7 +9,8 @@
 #include <set>
 
 #include "base/cpu.h"
-#include "lathe/tools.h"
+#include "lathe/check.h"
+#include "lathe/verify.h"
 #include "network/cases.h"
 #include "network/printed.h"
 #include "support/temp_directory.h"

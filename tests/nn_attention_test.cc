@@ -6,6 +6,7 @@
 
 #include "lathe/builder.h"
 #include "lathe/nn.h"
+#include "lathe/optimize.h"
 #include "lathe/values.h"
 
 namespace lathe::nn {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "build/min_cut.h"
-#include "lathe/tools.h"
+#include "lathe/merge_timing_caches.h"
 #include "support/error_code.h"
 #include "support/temp_directory.h"
 #include "tune/problem.h"

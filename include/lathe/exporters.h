@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lathe/engine.h"
+#include "lathe/build_options.h"
 #include "lathe/exporters/configs.h"
 #include "lathe/exporters/dummy_inputs.h"
 #include "lathe/exporters/normalized_config.h"

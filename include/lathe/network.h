@@ -14,8 +14,8 @@
 #include <map>
 
 #include "lathe/layers.h"
+#include "lathe/model_summary.h"
 #include "lathe/onnx.h"
-#include "lathe/tools.h"
 
 namespace lathe {
 

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "lathe/engine.h"
 #include "lathe/export.h"
+#include "lathe/io_info.h"
 
 namespace lathe {
 

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "lathe/tools.h"
+#include "lathe/system_info.h"
 #include "module.h"
 
 namespace lathe::python {

@@ -1,4 +1,4 @@
-#include "lathe/tools.h"
+#include "lathe/check.h"
 #include "plan/plan_file.h"
 
 namespace lathe {

@@ -1,11 +1,12 @@
 // The registry as people and programs ask for it.
+#include "lathe/operators.h"
+
 #include <algorithm>
 
 #include "base/glob.h"
 #include "gradient/gradient.h"
 #include "kernel/kernel.h"
 #include "kernel/select.h"
-#include "lathe/tools.h"
 #include "schema/schema.h"
 
 namespace lathe {

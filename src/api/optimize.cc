@@ -1,4 +1,6 @@
 // The optimiser without an engine: model in, model out.
+#include "lathe/optimize.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -8,7 +10,6 @@
 #include "build/optimise.h"
 #include "build/rewrites.h"
 #include "build/unfold.h"
-#include "lathe/tools.h"
 #include "onnx/exporter.h"
 #include "onnx/importer.h"
 #include "tensor/alignment.h"

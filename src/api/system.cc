@@ -6,7 +6,8 @@
 #include "base/cpu.h"
 #include "base/unfinished.h"
 #include "kernel/kernel.h"
-#include "lathe/tools.h"
+#include "lathe/system_info.h"
+#include "lathe/unfinished_files.h"
 #include "lathe/version.h"
 #include "schema/schema.h"
 

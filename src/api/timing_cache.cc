@@ -1,7 +1,9 @@
 // Timing caches as people handle them: what they hold, and several as one.
 #include "lathe/timing_cache.h"
 
-#include "lathe/tools.h"
+#include <utility>
+
+#include "lathe/merge_timing_caches.h"
 
 namespace lathe {
 

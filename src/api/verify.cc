@@ -1,8 +1,9 @@
 // Verification for everybody, and what it leaves behind in files.
+#include "lathe/verify.h"
+
 #include "base/file.h"
 #include "io/npy.h"
 #include "lathe/io.h"
-#include "lathe/tools.h"
 #include "verify/verify_model.h"
 
 namespace lathe {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "lathe/engine.h"
+#include "lathe/build_options.h"
 #include "plan/plan.h"
 
 namespace lathe {

@@ -5,7 +5,7 @@
 
 #include "graph/graph.h"
 #include "kernel/kernel.h"
-#include "lathe/engine.h"
+#include "lathe/run_control.h"
 #include "schema/schema.h"
 
 namespace lathe {

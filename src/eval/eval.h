@@ -8,7 +8,7 @@
 
 #include "graph/graph.h"
 #include "kernel/kernel.h"
-#include "lathe/engine.h"
+#include "lathe/run_control.h"
 
 namespace lathe {
 

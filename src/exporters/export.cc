@@ -12,9 +12,11 @@
 #include "exporters/stage.h"
 #include "exporters/validation.h"
 #include "exporters/words.h"
+#include "lathe/engine.h"
 #include "lathe/error.h"
 #include "lathe/exporters.h"
-#include "lathe/tools.h"
+#include "lathe/normalize.h"
+#include "lathe/optimize.h"
 #include "onnx/each_tensor.h"
 #include "onnx/save.h"
 

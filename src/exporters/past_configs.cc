@@ -1,5 +1,6 @@
 // Decoders that keep keys and values, alone and behind an encoder.
 #include <algorithm>
+#include <iterator>
 
 #include "lathe/error.h"
 #include "lathe/exporters/onnx_config.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "lathe/engine.h"
 #include "lathe/exporters.h"
 #include "lathe/onnx.h"
 

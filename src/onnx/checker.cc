@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "lathe/engine.h"
+#include "lathe/run_control.h"
 #include "onnx/check_file.h"
 #include "onnx/importer.h"
 

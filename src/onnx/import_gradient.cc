@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gradient/gradient.h"
-#include "lathe/engine.h"
+#include "lathe/run_control.h"
 #include "onnx/import_graph.h"
 
 namespace lathe {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
-#include "lathe/engine.h"
+#include "lathe/run_control.h"
 #include "onnx/import_types.h"
 #include "onnx/tensor_data.h"
 #include "schema/check_node.h"

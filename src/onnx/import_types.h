@@ -5,8 +5,8 @@
 #include <string>
 
 #include "graph/type.h"
-#include "lathe/engine.h"
 #include "lathe/onnx.h"
+#include "lathe/run_control.h"
 #include "tensor/attributes.h"
 
 namespace lathe {

@@ -1,7 +1,11 @@
 // Loading for those who can be asked to stop.
 #pragma once
 
-#include "lathe/engine.h"
+#include <filesystem>
+#include <string_view>
+
+#include "lathe/onnx.h"
+#include "lathe/run_control.h"
 
 namespace lathe::onnx {
 

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "lathe/engine.h"
 #include "lathe/onnx.h"
+#include "lathe/run_control.h"
 
 namespace lathe::onnx {
 

@@ -5,9 +5,10 @@
 #include <charconv>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "lathe/engine.h"
 #include "lathe/error.h"
+#include "lathe/run_control.h"
 #include "onnx/text.h"
 
 namespace lathe::onnx::text {

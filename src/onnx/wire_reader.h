@@ -4,8 +4,8 @@
 #include <memory>
 #include <string_view>
 
-#include "lathe/engine.h"
 #include "lathe/onnx.h"
+#include "lathe/run_control.h"
 
 namespace lathe::onnx::wire {
 

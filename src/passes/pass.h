@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "lathe/engine.h"
+#include "lathe/build_options.h"
 #include "passes/constant_index.h"
 #include "schema/infer.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/plan_magic.h"
-#include "lathe/engine.h"
+#include "lathe/run_control.h"
 #include "plan/checksum.h"
 #include "plan/plan_read.h"
 #include "plan/plan_write.h"

@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "base/ticks.h"
-#include "lathe/engine.h"
+#include "lathe/run_control.h"
+#include "lathe/step_info.h"
 #include "runtime/layout.h"
 #include "runtime/memory.h"
 #include "runtime/profile_room.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "lathe/run_control.h"
 #include "runtime/program.h"
 #include "runtime/read_buffer.h"
 

@@ -2,7 +2,8 @@
 // what the old ones had packed is packed anew from its sources (weight_program.h).
 #pragma once
 
-#include "lathe/engine.h"
+#include "lathe/executor.h"
+#include "lathe/run_control.h"
 #include "plan/plan.h"
 #include "runtime/extensions.h"
 

@@ -1,4 +1,6 @@
-#include "lathe/engine.h"
+#include "lathe/run_control.h"
+
+#include "lathe/error.h"
 
 namespace lathe {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernel/kernel.h"
-#include "lathe/engine.h"
+#include "lathe/executor.h"
 #include "runtime/worker_places.h"
 
 namespace lathe {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernel/select.h"
-#include "lathe/engine.h"
+#include "lathe/run_control.h"
 #include "runtime/extensions.h"
 #include "tune/problem.h"
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "lathe/verify.h"
 #include "verify/patch_traces.h"
 #include "verify/reproduction.h"
 #include "verify/step_by_step.h"

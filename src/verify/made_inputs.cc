@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "lathe/values.h"
 #include "tensor/element.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lathe/engine.h"
+#include "lathe/io_info.h"
 
 namespace lathe {
 

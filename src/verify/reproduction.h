@@ -1,7 +1,7 @@
 // Small models that show a fault: cut out, written as a file would be, built anew, and run.
 #pragma once
 
-#include "lathe/tools.h"
+#include "lathe/engine.h"
 #include "verify/contract.h"
 #include "verify/cut.h"
 #include "verify/workshop.h"

@@ -10,7 +10,7 @@
 
 #include "graph/graph.h"
 #include "kernel/kernel.h"
-#include "lathe/engine.h"
+#include "lathe/step_info.h"
 
 namespace lathe {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "lathe/tools.h"
+#include "lathe/verify.h"
 #include "passes/pass.h"
 #include "runtime/extensions.h"
 

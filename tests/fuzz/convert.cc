@@ -1,7 +1,7 @@
 // Models written at other opsets: what is written is read again, accepted, and runs to values of the same
 // form.
 #include "fuzz/outcome.h"
-#include "lathe/tools.h"
+#include "lathe/check.h"
 #include "onnx/exporter.h"
 #include "onnx/importer.h"
 #include "schema/schema.h"

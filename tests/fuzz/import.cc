@@ -4,7 +4,7 @@
 
 #include "fuzz/targets.h"
 #include "graph/graph.h"
-#include "lathe/tools.h"
+#include "lathe/check.h"
 #include "onnx/exporter.h"
 #include "onnx/importer.h"
 #include "schema/schema.h"

@@ -4,7 +4,8 @@
 
 #include "build/optimise.h"
 #include "fuzz/outcome.h"
-#include "lathe/tools.h"
+#include "lathe/engine.h"
+#include "lathe/optimize.h"
 #include "onnx/importer.h"
 #include "support/drawn_graph.h"
 #include "support/hidden_constants.h"

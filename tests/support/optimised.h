@@ -14,7 +14,7 @@
 #include "eval/eval.h"
 #include "kernel/kernel.h"
 #include "lathe/engine.h"
-#include "lathe/tools.h"
+#include "lathe/optimize.h"
 #include "onnx/importer.h"
 #include "passes/driver.h"
 #include "tensor/element.h"
