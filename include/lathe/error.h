@@ -37,8 +37,8 @@ enum class Code : uint16_t {
   external_truncated = 1207,    // the file became shorter than what was mapped
   // 2xxx: the model is not a valid ONNX model (checker and importer)
   model_empty = 2001,            // no graph, no opset_import
-  model_bad_ir_version = 2002,   // an IR version that does not exist yet, or none
-  model_bad_opset = 2003,        // an opset that does not exist yet, or one twice
+  model_bad_ir_version = 2002,   // an IR version that this library does not know, or none
+  model_bad_opset = 2003,        // an unknown opset, none for a domain in use, or two
   tensor_bad_shape = 2101,       // negative, overflowing, rank beyond the limit
   tensor_bad_data = 2102,        // size mismatch, raw and typed both set
   tensor_bad_type = 2103,        // an element type that does not exist or may not be there

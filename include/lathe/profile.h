@@ -27,7 +27,7 @@ struct LATHE_API Roofline {
   double flops = 0;           // float32 operations per second of all threads together; 0: not known
   std::vector<Level> levels;  // levels, the fastest and smallest first; empty: not known
 
-  /// Returns the smallest level that so many bytes fit into; null where none is known.
+  /// Returns the smallest level that so many bytes fit into, or else the last; null where none is known.
   const Level* level_for(double bytes) const;
   /// Returns the seconds that a step of so much arithmetic and traffic takes at least; 0 where the limits are
   /// not known.

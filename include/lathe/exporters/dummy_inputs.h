@@ -102,8 +102,8 @@ struct Preprocessors {
   std::optional<ModelConfig> preprocessor;  // preprocessor_config.json
 };
 
-/// Makes generators of one kind: one of Optimum's, by the name of its class, or one of your own. Copies
-/// share; as thread-safe as its function.
+/// Makes generators of one kind: one of Optimum's, by the name of its class, or one of your own. As
+/// thread-safe as its function.
 class LATHE_API DummyInputGeneratorClass {
  public:
   /// Makes a generator for a task and a configuration.
