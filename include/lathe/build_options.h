@@ -57,7 +57,7 @@ inline constexpr Numerics all_numerics[] = {Numerics::normal, Numerics::strict};
 /// Returns the name that the command line and Python use: "normal", "strict".
 constexpr std::string_view name_of(Numerics n) { return n == Numerics::normal ? "normal" : "strict"; }
 
-/// Selects how much a build measures instead of guessing which kernel is fastest (docs/tuning.md).
+/// Selects how much a build measures instead of guessing which kernel is fastest (docs/internals/tuning.md).
 enum class TuningEffort : uint8_t {
   none,    // measures nothing: heuristics choose
   normal,  // times the kernels of the best instruction set, and the tensor formats of images

@@ -197,9 +197,9 @@ class LATHE_API Context {
   /// Makes the next runs call `listener` after every step, with its time; null ends it. TensorRT: IProfiler.
   void on_step(std::function<void(const StepRun& step)> listener);
   /// Records every step of the next runs, those of bodies too, and drops what was recorded before. Each step
-  /// costs one reading of a clock and some stores (docs/profiling.md); nothing is allocated while runs have
-  /// known shapes. After the first thousand runs, where steps take little longer than that, some runs are
-  /// passed over so that recording stays under 2 % of the time (Profile::runs_passed_over counts them).
+  /// costs one reading of a clock and some stores (docs/guide/profile.md); nothing is allocated while runs
+  /// have known shapes. After the first thousand runs, where steps take little longer than that, some runs
+  /// are passed over so that recording stays under 2 % of the time (Profile::runs_passed_over counts them).
   /// `events`, from 1 to 2^26, is the number of latest executions to keep, at 64 bytes each; sums are over
   /// all that were recorded. Throws bad_argument, run_out_of_memory.
   void start_profile(size_t events = size_t{1} << 16);

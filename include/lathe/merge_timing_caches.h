@@ -1,4 +1,4 @@
-// Merging of timing caches that several builds or machines wrote (docs/tuning.md).
+// Merging of timing caches that several builds or machines wrote (docs/internals/tuning.md).
 #pragma once
 
 #include <cstdint>

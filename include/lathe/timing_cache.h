@@ -1,5 +1,5 @@
-// Times that builds have measured, by machine and problem (docs/tuning.md), as JSON that people can read,
-// edit, combine and share.
+// Times that builds have measured, by machine and problem (docs/internals/tuning.md), as JSON that people can
+// read, edit, combine and share.
 //
 //   auto cache = std::make_shared<lathe::TimingCache>();
 //   config.effort = lathe::TuningEffort::normal;

@@ -81,9 +81,10 @@ struct VerifyReport {
 };
 
 /// Compares every level of optimization, and every kernel and fused step in it, with the reference backend,
-/// on several shapes and kinds of values; stops at the first difference beyond the tolerance (docs/verify.md)
-/// that a pass or step causes. Throws as Engine::build does; what the reference finds in recorded inputs;
-/// cancelled; bad_argument or deadline where nothing could be compared. Thread-safe.
+/// on several shapes and kinds of values; stops at the first difference beyond the tolerance
+/// (docs/internals/verify.md) that a pass or step causes. Throws as Engine::build does; what the reference
+/// finds in recorded inputs; cancelled; bad_argument or deadline where nothing could be compared.
+/// Thread-safe.
 LATHE_API VerifyReport verify(const onnx::Model& model, const VerifyOptions& options = {});
 
 /// Writes reproduce.onnx, input_0.npy … and expected_0.npy … into the directory, which is created, for `lathe

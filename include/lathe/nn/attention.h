@@ -67,7 +67,7 @@ struct RopeOptions {
   /// Reads rope_theta, rope_scaling (or rope_parameters, which newer files have), partial_rotary_factor and
   /// max_position_embeddings. Throws bad_argument for an unknown type, with similar ones, and for one that
   /// lacks its factor.
-  static RopeOptions from(const ModelConfig& config);
+  static LATHE_API RopeOptions from(const ModelConfig& config);
 };
 /// Cosines and sines for Rope, [batch, 1, length, rotated elements], or half of those where pairs are
 /// neighbors; made once for all layers.
