@@ -42,6 +42,29 @@ TEST(HostileData, MoreThanThereIsCannotBeTheGreatest) {
   }
 }
 
+/// More than there are items: n-grams with all of them in between, as with five.
+TEST(HostileData, ItemsAreSkippedAsFarAsThereAreSome) {
+  const auto counts = [](int64_t skipped) {
+    OpCase c;
+    c.op = "TfIdfVectorizer";
+    c.input<int64_t>({1, 6}, {2, 1, 1, 1, 1, 3})
+        .attribute("ngram_counts", std::vector<int64_t>{0, 2})
+        .attribute("ngram_indexes", std::vector<int64_t>{0, 1, 2})
+        .attribute("pool_int64s", std::vector<int64_t>{2, 3, 2, 3})
+        .attribute("min_gram_length", int64_t{1})
+        .attribute("max_gram_length", int64_t{2})
+        .attribute("mode", std::string("TF"))
+        .attribute("max_skip_count", skipped);
+    onnx::Model m;
+    m.proto = model_of(c);
+    const Tensor y = Engine::build(m).create_context().run(inputs_of(c)).begin()->second.tensor().clone();
+    return std::vector<float>(y.as<float>().begin(), y.as<float>().end());
+  };
+  EXPECT_EQ(counts(3), (std::vector<float>{1, 1, 0}));
+  for (int64_t skipped : {int64_t{4}, int64_t{5}, INT64_MAX})
+    EXPECT_EQ(counts(skipped), (std::vector<float>{1, 1, 1})) << skipped;
+}
+
 /// The targets of a file's attribute, for rows that there are and for none.
 TEST(HostileData, TargetsFitMemory) {
   for (int64_t rows : {1, 0}) {

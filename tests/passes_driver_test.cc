@@ -6,6 +6,7 @@
 #include <set>
 
 #include "build/search.h"
+#include "lathe/values.h"
 #include "passes/patterns.h"
 #include "support/optimised.h"
 

@@ -24,7 +24,7 @@ class Counter {
   template <class Item>
   void row(int64_t length, Item&& item, std::span<float> to, Poller& poll) const {
     std::vector<T> gram;
-    for (int64_t step = 1; step <= std::min(op_.max_skip_count + 1, length + 1); ++step)
+    for (int64_t step = 1; step <= std::min(op_.max_skip_count, length) + 1; ++step)
       for (int64_t n = op_.min_gram_length; n <= op_.max_gram_length; ++n) {
         if (n == 1 && step > 1) continue;  // nothing to skip between
         if (n > 1 && step > (length - 1) / (n - 1)) break;
