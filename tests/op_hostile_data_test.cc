@@ -86,6 +86,41 @@ TEST(HostileData, StatisticsOfNoPixelsTakeNoTime) {
   }
 }
 
+/// Nor for the steps of sequences that nobody has.
+TEST(HostileData, StepsOfNoSequencesTakeNoTime) {
+  for (const auto& [op, gates] : {std::pair{"RNN", 1}, {"GRU", 3}, {"LSTM", 4}})
+    for (const char* backend : {"cpu", "reference"}) {
+      OpCase c;
+      c.op = op;
+      c.input<float>({int64_t{1} << 45, 0, 3}, {});
+      c.random(DataType::float32, {1, gates * 2, 3}).random(DataType::float32, {1, gates * 2, 2});
+      c.attribute("hidden_size", int64_t{2}).outputs_wanted(2);
+      onnx::Model m;
+      m.proto = model_of(c);
+      BuildOptions options;
+      options.backend = backend;
+      const std::vector<Value> y = Engine::build(m, options).create_context().run(inputs_of(c));
+      EXPECT_EQ(y[0].tensor().shape(), (Shape{int64_t{1} << 45, 1, 0, 2})) << op;
+      EXPECT_EQ(y[1].tensor().shape(), (Shape{1, 0, 2})) << op;
+    }
+}
+
+/// A sequence of as many empty parts would take all memory.
+TEST(HostileData, PartsOfNothingFitMemory) {
+  OpCase c;
+  c.op = "SplitToSequence";
+  c.input<float>({int64_t{1} << 45, 0}, {});
+  onnx::Model m;
+  m.proto = model_of(c);
+  for (const char* backend : {"cpu", "reference"}) {
+    BuildOptions options;
+    options.backend = backend;
+    options.memory_limit = uint64_t{1} << 30;
+    EXPECT_EQ(code_of([&] { Engine::build(m, options).create_context().run(inputs_of(c)); }),
+              Code::run_memory_limit);
+  }
+}
+
 /// The targets of a file's attribute, for rows that there are and for none.
 TEST(HostileData, TargetsFitMemory) {
   for (int64_t rows : {1, 0}) {

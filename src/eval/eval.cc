@@ -266,6 +266,9 @@ std::vector<Value> evaluate_node(const Graph& graph, NodeId node, std::span<cons
     return std::move(c.results());
   } catch (const Error& e) {
     throw e.at("run", n.name, n.op);
+  } catch (const std::bad_alloc&) {
+    throw Error(Code::run_out_of_memory, "run", "memory for the outputs", "none left")
+        .at("run", n.name, n.op);
   }
 }
 

@@ -181,7 +181,7 @@ void measure_channels(const BatchNormalization& op, float* mean, float* variance
     for (int64_t channel = begin; channel < end; ++channel) {
       const auto average = [&](auto&& f) {
         Lanes lanes;
-        for (int64_t n = 0; n < images && pixels > 0; ++n)  // as many as like where there are none
+        for (int64_t n = 0; n < images && pixels > 0; ++n)  // an empty tensor may have any number of images
           poll.pieces(pixels, 1, [&](int64_t first, int64_t last) {
             lanes.add(floats(x) + (n * channels + channel) * pixels + first, last - first, f);
           });

@@ -134,6 +134,7 @@ void run(const Op& op, KernelContext& c) {
     r.peepholes = floats(c, 7);
     r.last_c = wanted(c, 2);
   }
+  if (r.shape.batch == 0 || r.shape.hidden == 0) return;  // no results, however many steps there are
   const PackedWeights packed(g, r.shape);
   const size_t own = cpu::recurrence_workspace(g, r.shape);
   auto* scratch =

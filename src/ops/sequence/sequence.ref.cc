@@ -1,5 +1,6 @@
 #include "ops/sequence/sequence.h"
 
+#include "kernel/temporary.h"
 #include "ops/pass_value.h"
 #include "tensor/dim_math.h"
 
@@ -77,6 +78,9 @@ void sequence_length(const SequenceLength&, KernelContext& c) {
   c.out(0).as<int64_t>()[0] = size_of_sequence(sequence_in(c));
 }
 
+/// What a part takes beside its elements: its size, its place in the sequence, its shape and its owners.
+constexpr int64_t bytes_of_part = 256;
+
 /// Sizes of the parts: given one by one, by a size for all but the last, or all 1.
 std::vector<int64_t> sequence_parts(KernelContext& c, int64_t total) {
   std::vector<int64_t> parts;
@@ -96,6 +100,9 @@ std::vector<int64_t> sequence_parts(KernelContext& c, int64_t total) {
   }
   const int64_t each = c.has(1) ? index_at(c.in(1), 0) : 1;
   if (each <= 0) c.fail(Code::run_bad_value, "a size of parts above 0", std::to_string(each));
+  // An empty tensor may have any number of them, which no limit of memory counts: they must fit all the same.
+  const int64_t count = total == 0 ? 0 : (total - 1) / each + 1;
+  (void)temporary(c, DataType::uint8, {count, bytes_of_part});
   for (int64_t left = total; left > 0; left -= parts.back()) parts.push_back(std::min(each, left));
   return parts;
 }
