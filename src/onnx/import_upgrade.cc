@@ -26,20 +26,10 @@ class NodeUpgrade final : public UpgradeContext {
     if (const Tensor* t = g_.constant_tensor(v)) return t;
     // Numbers that shape arithmetic found are as good as an initializer.
     const auto values = importer_.state_.values(g_, v);
-    const ValueType& t = g_.value(v).type;
-    if (!values || !t.shape || t.elem != DataType::int64) return nullptr;
-    Shape shape;
-    for (const Dim& d : *t.shape) {
-      if (!d.is_constant()) return nullptr;
-      shape.push_back(d.constant());
-    }
-    for (const Dim& d : *values)
-      if (!d.is_constant()) return nullptr;
-    if (count_of(shape) != static_cast<int64_t>(values->size())) return nullptr;
-    Tensor& made = importer_.numbers_.emplace_back(t.elem, shape);
-    for (size_t i = 0; i < values->size(); ++i)
-      store_int(made, static_cast<int64_t>(i), (*values)[i].constant());
-    return &made;
+    const ValueType& type = g_.value(v).type;
+    if (!values || type.elem != DataType::int64) return nullptr;
+    auto made = tensor_of(type, *values);
+    return made ? &importer_.numbers_.emplace_back(*std::move(made)) : nullptr;
   }
   ValueId add_constant(Tensor t, std::string_view hint) override {
     return g_.add_constant(name(hint), std::move(t));

@@ -11,9 +11,9 @@
 
 namespace lathe {
 
-/// Computes values while a model is imported. The work for one model is bounded: some thousand nodes, each
-/// with operands and results of at most 1 MiB, so that no weights are read, and of few enough elements. One
-/// thread.
+/// Computes values while a model is imported. A hostile model must not keep the importer busy, so its work is
+/// bounded: operands and results of a node have at most 1 MiB (no weights are read), and all nodes together
+/// some 16 million terms, of which each takes 4,096 or more. One thread.
 class KnownValues {
  public:
   KnownValues(const SchemaCatalog& catalog, const InferState& state, RunControl* control)
@@ -28,12 +28,11 @@ class KnownValues {
   using Key = std::pair<const Graph*, ValueId>;
   std::optional<Value> find(const Graph& g, ValueId v, int depth);
   std::optional<Value> computed(const Graph& g, ValueId v, int depth);
-  std::optional<Value> followed(const Graph& g, ValueId v) const;
 
   const SchemaCatalog& catalog_;
   const InferState& state_;
   RunControl* control_;
-  int nodes_left_ = 4096;
+  int64_t terms_left_ = int64_t{1} << 24;
   std::map<Key, std::optional<Value>> known_;  // of one question
 };
 

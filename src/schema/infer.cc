@@ -46,6 +46,28 @@ std::optional<std::vector<Dim>> tracked_values(const Tensor& t) {
   return std::vector<Dim>(numbers.begin(), numbers.end());
 }
 
+std::optional<Tensor> tensor_of(const ValueType& type, const std::vector<Dim>& values) {
+  if (!type.is_tensor() || !type.shape || type.elem == DataType::undefined || type.elem == DataType::string)
+    return std::nullopt;
+  Shape shape;
+  for (const Dim& d : *type.shape) {
+    if (!d.is_constant()) return std::nullopt;
+    shape.push_back(d.constant());
+  }
+  if (!std::ranges::all_of(values, &Dim::is_constant) ||
+      count_of(shape) != static_cast<int64_t>(values.size()))
+    return std::nullopt;
+  Tensor t(type.elem, std::move(shape));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    if (is_float(type.elem))
+      store_double(t, at, static_cast<double>(values[i].constant()));
+    else
+      store_int(t, at, values[i].constant());
+  }
+  return t;
+}
+
 ValueType without_shape(const ValueType& t) {
   ValueType r = t;
   r.shape.reset();
@@ -70,17 +92,7 @@ std::optional<Tensor> number_tensor(const Fact<Dim>& f) {
   if (!f.valued || !f.ranked ||
       (f.type != DataType::int64 && f.type != DataType::int32 && f.type != DataType::boolean))
     return std::nullopt;
-  Shape shape;
-  for (const Dim& d : f.shape) {
-    if (!d.is_constant()) return std::nullopt;
-    shape.push_back(d.constant());
-  }
-  for (const Dim& d : f.values)
-    if (!d.is_constant()) return std::nullopt;
-  if (count_of(shape) != static_cast<int64_t>(f.values.size())) return std::nullopt;
-  Tensor t(f.type, shape);
-  for (size_t i = 0; i < f.values.size(); ++i) store_int(t, static_cast<int64_t>(i), f.values[i].constant());
-  return t;
+  return tensor_of(ValueType::tensor(f.type, f.shape), f.values);
 }
 
 class NodeInference final : public InferContext {

@@ -32,8 +32,8 @@ class InferState {
   /// Called before a body is inferred, its formal inputs typed: an importer that has not filled it yet does
   /// so, node by node with inference, and returns true.
   std::function<bool(Graph& body)> fill_body;
-  /// Where inference of a graph notes the faults of nodes, those in bodies too, and goes on: what was found in
-  /// the last round counts. Null: the first fault is thrown, unless the caller collects them.
+  /// Where inference of a graph notes the faults of nodes, those in bodies too, and goes on: what was found
+  /// in the last round counts. Null: the first fault is thrown, unless the caller collects them.
   struct Fault {
     Graph* graph;
     NodeId node;
@@ -81,6 +81,8 @@ bool depends_on_contents(Graph& g, NodeId n, size_t input, const SchemaCatalog& 
 
 /// The elements of a small tensor of integers (contents.h).
 std::optional<std::vector<Dim>> tracked_values(const Tensor& t);
+/// The way back: a tensor of numbers of this type, where its sizes and all `values` are known and as many.
+std::optional<Tensor> tensor_of(const ValueType& type, const std::vector<Dim>& values);
 
 /// `inferred`, completed by what was known before where it knows less. Nothing when they contradict. Unlike
 /// unify, an expression is kept against a number: what follows from the inputs is believed more than what

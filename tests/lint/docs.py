@@ -19,13 +19,16 @@ MOST_LINES = {
     "docs/internals/architecture.md": 120,
     "docs/internals/glossary.md": 150,
 }
+FRAGMENTS = {"bench/results/page.md"}  # a part of docs/performance.md, whose links start from there
 GENERATED = {"docs/reference/operators.md", "docs/reference/scoreboard.md", "docs/performance.md"}
 OF_THE_TESTS = re.compile(r"\brequire\(|\bfolder\b")
 
 
 def documents(root):
     """{path from the root: text} of all documents."""
-    return {str(p.relative_to(root)): p.read_text() for p in sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")])}
+    files = [*root.glob("*.md"), *(root / "docs").rglob("*.md"), *(root / "bench").rglob("*.md")]
+    pages = {str(p.relative_to(root)): p.read_text() for p in sorted(files)}
+    return {name: text for name, text in pages.items() if name not in FRAGMENTS}
 
 
 def written(text):

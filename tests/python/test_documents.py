@@ -1,6 +1,7 @@
 """The documents keep to their limits, their links lead somewhere, and their examples are whole. Needs no `lathe`."""
 
 import pathlib
+import re
 import sys
 
 import pytest
@@ -45,3 +46,11 @@ def test_hidden_lines_are_put_into_their_places():
     assert examples(text, "python") == ["d\n"]
     with pytest.raises(ValueError, match="no such line"):
         with_added("a();\n", "  b();\n+ c();\n")
+
+
+def test_limits_name_options_that_there_are():
+    headers = "".join(p.read_text() for p in (ROOT / "include/lathe").glob("*.h"))
+    named = re.findall(r"`(\w+)::(\w+)`", (ROOT / "SECURITY.md").read_text())
+    assert named
+    for struct, member in named:
+        assert re.search(rf"\bstruct {struct}\b", headers) and re.search(rf"\b{member} *=|\b{member};", headers), f"{struct}::{member}"
