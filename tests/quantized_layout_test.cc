@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
@@ -590,6 +591,56 @@ TEST_F(QuantizedLayout, TapsSeeWhatWasFused) {
   ASSERT_EQ(got.size(), 4u);
   for (const auto& [name, value] : want)
     hold(got.at(name), value, value.tensor().type() == DataType::float32 ? 1e-4 : 1, name);
+}
+
+/// What every level makes of a QLinearConv with one scale of these texts, given as a constant or by the run.
+void levels_agree(const std::string& x_scale, const std::string& w_scale, const std::string& y_scale,
+                  bool given) {
+  const std::string text =
+      "(uint8[1,16,6,5] x" + std::string(given ? ", float xs, float ws, float ys" : "") +
+      ") => (uint8[1,16,6,5] y) <uint8 z = {3}, int8 wz = {0}, int8[16,16,3,3] w = {}" +
+      (given ? ""
+             : ", float xs = {" + x_scale + "}, float ws = {" + w_scale + "}, float ys = {" + y_scale + "}") +
+      "> { y = QLinearConv<pads=[1,1,1,1]>(x, xs, z, w, ws, wz, ys, z) }";
+  SCOPED_TRACE(text + " " + x_scale + " " + w_scale + " " + y_scale);
+  const onnx::Model m = model_of(text);
+  const auto run = [&](OptimizationLevel level) -> std::pair<Code, Value> {
+    const Engine e = Engine::build(m, {.level = level});
+    std::vector<Value> inputs{random_tensor(DataType::uint8, {1, 16, 6, 5}, 7)};
+    if (given)
+      for (const std::string& s : {x_scale, w_scale, y_scale})
+        inputs.push_back(Tensor::from<float>({}, std::vector{std::strtof(s.c_str(), nullptr)}));
+    try {
+      return {Code::none, e.create_context().run(inputs)[0]};
+    } catch (const Error& e) {
+      return {e.code(), {}};
+    }
+  };
+  const auto want = run(OptimizationLevel::none), got = run(OptimizationLevel::all);
+  ASSERT_EQ(got.first, want.first);
+  if (want.first == Code::none) hold(got.second, want.second, 1, text);
+}
+
+TEST_F(QuantizedLayout, ScalesOfQLinearConvThatAreNoScales) {
+  for (const char* odd : {"0", "-0.0", "-0.05", "inf", "-inf", "nan", "1e-45", "3e38", "1e-30", "1e13"})
+    for (bool given : {false, true}) {
+      levels_agree(odd, "0.02", "0.3", given);
+      levels_agree("0.05", odd, "0.3", given);
+      levels_agree("0.05", "0.02", odd, given);
+    }
+}
+
+// Integers overflow elsewhere than floats do: x * 3e38 is infinite before the convolution, which adds NaN.
+TEST_F(QuantizedLayout, NumbersBeyondFloat) {
+  for (const auto& [x_scale, y_scale] : {std::pair("3e38", "0.3"), std::pair("0.05", "1e-45")})
+    steps_of(
+        "(uint8[1,16,6,5] x) => (uint8[1,16,6,5] y) <uint8 z = {3}, int8[16,16,3,3] a = {}, float as = "
+        "{0.01}, "
+        "float xs = {" +
+        std::string(x_scale) + "}, float ys = {" + y_scale +
+        "}>"
+        "{ p = DequantizeLinear(x, xs, z) w = DequantizeLinear(a, as) f = Conv<pads=[1,1,1,1]>(p, w)"
+        "  y = QuantizeLinear(f, ys, z) }");
 }
 
 }  // namespace

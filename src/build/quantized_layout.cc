@@ -109,6 +109,10 @@ class QuantizedLayout {
   void convert_linear_conv(NodeId id) {
     const Node n = graph_.node(id);
     if (!is_image(n.inputs[0]) || !is_image(n.outputs[0]) || !explicit_pads(n)) return;
+    // QLinearConv refuses scales that are no numbers, or that divide and are 0; a negative one exchanges
+    // bounds.
+    if (!view_.is_scale(n.inputs[1]) || !view_.are_weight_scales(n.inputs[4]) || !view_.is_scale(n.inputs[6]))
+      return;
     constexpr float infinity = std::numeric_limits<float>::infinity();
     const Target t{id, {n.outputs[0], n.inputs[6], n.inputs[7]}, {n.outputs[0], -infinity, infinity}, id};
     std::vector<ValueId> inputs = n.inputs;

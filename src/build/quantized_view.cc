@@ -11,6 +11,10 @@
 namespace lathe {
 namespace {
 
+/// A factor x_scale * w_scale / y_scale of such scales is finite, and so are the numbers that bytes stand
+/// for. Others are computed as the model says, since overflow comes elsewhere in integers.
+constexpr float largest_scale = 0x1p42f;
+
 bool is_float(const ValueType& t) { return t.is_tensor() && t.elem == DataType::float32; }
 
 ValueId input(const Node& n, size_t i) { return i < n.inputs.size() ? n.inputs[i] : no_id; }
@@ -25,7 +29,16 @@ std::optional<float> QuantizedView::single_float(ValueId v) const {
 
 bool QuantizedView::is_scale(ValueId v) const {
   const auto s = single_float(v);
-  return s && *s > 0 && std::isfinite(*s);
+  return s && *s >= 1 / largest_scale && *s <= largest_scale;
+}
+
+bool QuantizedView::are_weight_scales(ValueId v) const {
+  const Tensor* t = v == no_id ? nullptr : graph_.constant_tensor(v);
+  return t && are_weight_scales(*t);
+}
+bool QuantizedView::are_weight_scales(const Tensor& t) {
+  return t.type() == DataType::float32 &&
+         std::ranges::all_of(t.as<float>(), [](float s) { return std::abs(s) <= largest_scale; });
 }
 
 std::optional<QuantizedValue> QuantizedView::number(ValueId v) const {
@@ -73,12 +86,11 @@ std::optional<QuantizedWeights> QuantizedView::weights(ValueId v) const {
   w.bytes = from[0];
   w.scale = from[1];
   if (from.size() > 2) w.zero = from[2];
-  const auto scales = w.scale.constant->tensor().type();
   const auto rank = static_cast<int64_t>(w.tensor().rank());
   w.axis = attributes->get<int64_t>("axis", 1);
   if (w.axis < 0) w.axis += rank;
   const bool bytes = w.tensor().type() == DataType::int8 || w.tensor().type() == DataType::uint8;
-  return bytes && scales == DataType::float32 ? std::optional(w) : std::nullopt;
+  return bytes && are_weight_scales(w.scale.constant->tensor()) ? std::optional(w) : std::nullopt;
 }
 
 std::optional<Clamped> QuantizedView::clamped(ValueId v) const {

@@ -59,9 +59,13 @@ class QuantizedView {
   ValueId zero_or_made(const QuantizedWeights& w);
 
   std::optional<float> single_float(ValueId v) const;
+  /// True if `v` is one constant scale that integers may be computed with: positive, neither tiny nor huge.
+  bool is_scale(ValueId v) const;
+  /// True if `v` holds constant scales of weights that integers may be computed with: finite and not huge.
+  bool are_weight_scales(ValueId v) const;
 
  private:
-  bool is_scale(ValueId v) const;
+  static bool are_weight_scales(const Tensor& t);
   ValueId add_zero(DataType type);
 
   Graph& graph_;
