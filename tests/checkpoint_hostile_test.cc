@@ -155,6 +155,17 @@ TEST(HostileIndex, Bombs) {
         "{\"weight_map\":" + nested('[', ']') + "}", "{\"weight_map\": {\"a\":" + nested('[', ']') + "}}",
         std::string(1000000, '[')})
     EXPECT_EQ(index(text), Code::json_malformed) << text.substr(0, 60);
+  // Millions of empty objects, and of names, take no longer than others; brackets within a text nest nothing.
+  std::string objects = "[{}", names = "\"a0\": \"absent.safetensors\"";
+  for (int i = 0; i < 2000000; ++i) objects += ",{}";
+  for (int i = 1; i < 300000; ++i) names += ", \"a" + std::to_string(i) + "\": \"absent.safetensors\"";
+  EXPECT_EQ(index("{\"metadata\":" + objects + "]}"), Code::json_malformed);
+  EXPECT_EQ(index("{\"weight_map\": {" + names + "}}"), Code::file_not_found);
+  EXPECT_EQ(index("{\"" + std::string(100, '[') + "\\\"" + std::string(100, '{') +
+                  R"(": 0, "weight_map": {"a": "absent.safetensors"}})"),
+            Code::file_not_found);
+  EXPECT_EQ(index(R"({"weight_map": )" + std::string(64, '[') + std::string(64, ']') + "}"),
+            Code::json_malformed);
   // Larger than any index is, and shards that are absent, special, or the index itself.
   EXPECT_EQ(index(std::string((16 << 20) + 1, ' ')), Code::wire_too_large);
   EXPECT_EQ(index(R"({"weight_map": {"a": "absent.safetensors"}})"), Code::file_not_found);

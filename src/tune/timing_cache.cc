@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cpu.h"
+#include "io/bounded_json.h"
 #include "io/file.h"
 #include "lathe/error.h"
 #include "lathe/version.h"
@@ -98,11 +99,8 @@ const TimingCache::Machine& TimingCache::Machine::here() {
 TimingCache TimingCache::deserialize(std::string_view text) {
   if (text.size() > largest_file)
     malformed("at most " + std::to_string(largest_file) + " bytes", std::to_string(text.size()));
-  const auto shallow = [](int depth, Json::parse_event_t, Json&) {
-    if (depth > deepest) malformed("nesting of at most " + std::to_string(deepest), "deeper");
-    return true;
-  };
-  const Json j = Json::parse(text, shallow, false);
+  if (nests_deeper(text, deepest)) malformed("nesting of at most " + std::to_string(deepest), "deeper");
+  const Json j = Json::parse(text, nullptr, false);
   if (j.is_discarded()) malformed("JSON", std::string(text.substr(0, 40)));
   if (lathe::text(j, "format") != format_name) malformed(format_name, lathe::text(j, "format"));
   const auto version = j.find("version");
