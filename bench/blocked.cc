@@ -6,7 +6,7 @@
 //
 // LATHE_NO_AMX in the environment leaves AMX out; with LATHE_COLD every call takes weights that no cache
 // holds, as in a network.
-#include "cpu/blocked.h"
+#include "cpu/nchw16c/blocked.h"
 
 #include <algorithm>
 #include <chrono>
@@ -17,13 +17,13 @@
 #include <string>
 #include <vector>
 
-#include "cpu/amx.h"
-#include "cpu/isa.h"
-#include "cpu/probe.h"
+#include "cpu/simd/amx.h"
+#include "cpu/simd/isa.h"
+#include "cpu/simd/probe.h"
 #include "support/worker_context.h"
 
-#define LATHE_ISA_BODY "cpu/probe_body.h"
-#include "cpu/for_each_isa.h"
+#define LATHE_ISA_BODY "cpu/simd/probe_body.h"
+#include "cpu/simd/for_each_isa.h"
 
 namespace lathe {
 namespace cpu {
@@ -43,7 +43,7 @@ double seconds(const std::function<void()>& f) {
 struct Layer {
   const char* network;
   int64_t in, out, size, kernel, stride;
-  bool depthwise = false, plain = false;
+  bool depthwise = false, nchw = false;
 };
 
 constexpr Layer layers[] = {
@@ -111,7 +111,7 @@ constexpr Layer layers[] = {
 };
 
 cpu::BlockedShape shape_of(const Layer& l) {
-  cpu::BlockedShape s{.channels = l.in, .filters = l.out, .plain = l.plain};
+  cpu::BlockedShape s{.channels = l.in, .filters = l.out, .nchw = l.nchw};
   for (int a : {0, 1}) {
     s.in[a] = l.size;
     s.kernel[a] = l.kernel;
@@ -143,7 +143,7 @@ class Floats {
 class Bench {
  public:
   Bench(Isa isa, const Layer& l) : isa_(isa), layer_(l), s_(shape_of(l)) {
-    x_ = Floats(s_.plain ? s_.channels * s_.in_pixels() : s_.in_blocks() * 16 * s_.in_pixels());
+    x_ = Floats(s_.nchw ? s_.channels * s_.in_pixels() : s_.in_blocks() * 16 * s_.in_pixels());
     weights_ = Floats(s_.filters * (l.depthwise ? 1 : s_.channels) * s_.taps());
     bias_ = Floats(s_.filters);
     y_ = Floats(s_.out_blocks() * 16 * s_.out_pixels());
@@ -164,22 +164,23 @@ class Bench {
       if (!cpu::fits_winograd(s_, f)) continue;
       const std::string name =
           "winograd" + std::to_string(f.output) + (f.taps == 3 ? "" : "_" + std::to_string(f.taps));
-      for (const bool turned : {false, true}) {
-        pack(turned ? cpu::turned_weights_size(s_) : cpu::winograd_weights_size(s_, f), [&](float* to) {
-          if (turned)
-            cpu::pack_turned_weights(isa_, s_, weights_.data(), to, c_);
-          else
-            cpu::pack_winograd_weights(isa_, s_, f, weights_.data(), to, c_);
-        });
-        scratch = c_.workspace(cpu::winograd_workspace(isa_, s_, f, turned, 1));
-        measure(name + (turned ? ".turned" : ""),
-                [&] { cpu::winograd_convolution(isa_, s_, f, turned, images(), scratch, c_); });
+      for (const bool untransformed : {false, true}) {
+        pack(untransformed ? cpu::untransformed_weights_size(s_) : cpu::winograd_weights_size(s_, f),
+             [&](float* to) {
+               if (untransformed)
+                 cpu::pack_untransformed_weights(isa_, s_, weights_.data(), to, c_);
+               else
+                 cpu::pack_winograd_weights(isa_, s_, f, weights_.data(), to, c_);
+             });
+        scratch = c_.workspace(cpu::winograd_workspace(isa_, s_, f, untransformed, 1));
+        measure(name + (untransformed ? ".untransformed" : ""),
+                [&] { cpu::winograd_convolution(isa_, s_, f, untransformed, images(), scratch, c_); });
       }
     }
   }
 
  private:
-  /// Once, or as often as no cache holds.
+  /// Packs once, or with LATHE_COLD so many copies that no cache holds them.
   void pack(int64_t n, const std::function<void(float*)>& pack_to) {
     constexpr int64_t uncached = int64_t{32} << 20;
     each_ = (n + 15) / 16 * 16;

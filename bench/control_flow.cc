@@ -1,9 +1,10 @@
-// What an iteration of Loop, Scan and SequenceMap costs beyond its kernels, and what If adds.
+// Measures what an iteration of Loop, Scan and SequenceMap costs beyond its kernels, and what If adds.
 //
 //   lathe_bench_control_flow [SECONDS]
 //
-// Each model beside one that runs the same kernels as often, one after the other: the difference, over the
-// number of iterations. One thread, processor time, in alternation, the least of each.
+// Each model is compared with one that runs the same kernels as often, one after the other: the result is the
+// difference, divided by the number of iterations. One thread, processor time, in alternation, the least of
+// each.
 #include <time.h>
 
 #include <algorithm>

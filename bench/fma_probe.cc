@@ -1,12 +1,12 @@
-// What the processor gives at this moment. Reads words, and answers each with a line.
+// Measures the speed of the processor at this moment. Reads words, and answers each with a line.
 // A number of threads: the GFLOP/s of multiplications and additions in registers on that many together. Two
 // threads near twice the rate of one have a core each; near the rate of one they share a core.
 // "lines": the nanoseconds that a thread takes for a cache line which another one has just written, of many
-// in a row. Where both have the same third-level cache it is half of what it is elsewhere, or less.
+// in a row. If both have the same third-level cache, it is half of what it is otherwise, or less.
 //
 //   echo 1 2 lines | lathe_fma_probe
 //
-// Made of headers alone, so that the comparison with peers can compile it where nothing else is built:
+// It needs only headers, so that the comparison with peers can compile it where nothing else is built:
 //   c++ -std=c++20 -O2 -Iinclude -Isrc bench/fma_probe.cc -pthread -o lathe_fma_probe
 #include <algorithm>
 #include <atomic>
@@ -19,10 +19,10 @@
 #include <thread>
 #include <vector>
 
-#include "cpu/probe.h"
+#include "cpu/simd/probe.h"
 
-#define LATHE_ISA_BODY "cpu/probe_body.h"
-#include "cpu/for_each_isa.h"
+#define LATHE_ISA_BODY "cpu/simd/probe_body.h"
+#include "cpu/simd/for_each_isa.h"
 
 namespace {
 

@@ -1,10 +1,10 @@
-// What threads do between calls: processor time used while nobody calls, and what waking up costs.
+// Measures threads between calls: processor time used while nobody calls, and the cost of waking up.
 //
 //   lathe_bench_idle MODEL.onnx [THREADS [CALLS_A_SECOND [SECONDS]]]
 //
 // Calls at a steady rate, in alternation with the library's own threads and with an executor whose threads
 // never sleep. Processor time between calls is what the other threads used from the end of one call to the
-// begin of the next, by each one's own clock: that of the process learns late of what other processors do.
+// begin of the next, by the clock of each thread: that of the process is late for other processors.
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>

@@ -31,8 +31,8 @@ struct Result {
 };
 using Results = std::map<std::string, Result>;
 
-/// Does it have enough to do that the call is not what is measured? What a roofline allows in less may still
-/// take long.
+/// Returns whether the problem is large enough that the measurement is not of the call itself. A problem that
+/// the roofline allows in less may still take long.
 bool is_worth_measuring(const Result& r) { return r.least >= 1e-6 || r.seconds >= 3e-6; }
 
 void take(const Profile& p, const OpCase& c, const Roofline& roof, Results& all) {
@@ -46,7 +46,7 @@ void take(const Profile& p, const OpCase& c, const Roofline& roof, Results& all)
   }
 }
 
-/// Some 30 ms of runs; what cannot be built or run alone is left out.
+/// Measures some 30 ms of runs; cases that cannot be built or run alone are left out.
 void measure(const OpCase& c, const Roofline& roof, Results& all) try {
   onnx::Model model;
   model.proto = testing::model_of(c);
@@ -73,7 +73,7 @@ std::map<std::string, std::string> reasons_in(const char* file) {
   return reasons;
 }
 constexpr const char* unknown = "not known";
-/// That of the longest family: a kernel's name, or its beginning up to a point.
+/// Returns the reason of the longest family: a kernel's name, or its beginning up to a point.
 std::string reason_of(const std::string& kernel, const std::map<std::string, std::string>& reasons) {
   for (std::string name = kernel;; name.resize(name.rfind('.'))) {
     if (const auto at = reasons.find(name); at != reasons.end()) return at->second;
@@ -127,6 +127,6 @@ int main(int argc, char** argv) {
                 why.c_str());
   }
   if (!small.empty()) std::printf("\nWithout a case that takes long enough to tell: %s.\n", small.c_str());
-  // Where reasons were given, those that are missing are a failure.
+  // If reasons were given, missing ones are a failure.
   return !reasons.empty() && unexplained ? 1 : 0;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What exporting a checkpoint of a billion parameters costs: seconds and resident memory of `lathe export`.
+"""Measures the export of a checkpoint of a billion parameters: seconds and resident memory of `lathe export`.
 
     python bench/large_export.py [--dtype F32|BF16] [--random] [--folder DIR] [OPTION OF lathe export…]
 

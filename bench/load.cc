@@ -64,7 +64,7 @@ class Models {
   fs::path dir_;
 };
 
-/// Bytes of this process that lie in memory.
+/// Bytes of this process that are in memory.
 double resident() {
   std::ifstream statm("/proc/self/statm");
   double pages = 0, in_memory = 0;
@@ -84,7 +84,7 @@ void load(benchmark::State& state, const fs::path& model) {
       benchmark::Counter(grown, benchmark::Counter::kDefaults, benchmark::Counter::kIs1024);
 }
 
-/// From the file to an engine that could run.
+/// Measures the time from a file to an engine that can run.
 void build(benchmark::State& state, const fs::path& model, int threads) {
   double grown = 0;
   for (auto _ : state) {
@@ -107,7 +107,7 @@ void open(benchmark::State& state, const fs::path& plan) {
       benchmark::Counter(grown, benchmark::Counter::kDefaults, benchmark::Counter::kIs1024);
 }
 
-/// What the command line names; the rest is for the library.
+/// Measures builds of the models that the command line names; other arguments are for the library.
 int build_models(int argc, char** argv) {
   for (int i = 1; i < argc && argv[i][0] != '-'; ++i)
     for (int threads : {1, 2})

@@ -2,7 +2,7 @@
 // "fma" is what the registers alone reach: the peak to compare with.
 #include <benchmark/benchmark.h>
 
-#include "cpu/conv.h"
+#include "cpu/conv/conv.h"
 #include "support/worker_context.h"
 
 namespace lathe {
@@ -19,20 +19,15 @@ void report(benchmark::State& state, double flops) {
 void fma(benchmark::State& state, Isa isa) {
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
   const int64_t k = 64;
-  const std::vector<float> a = ones(g.max_rows * k), b = ones(k * g.panel_columns);
-  std::vector<float> c = ones(g.max_rows * g.panel_columns);
-  const cpu::Tile tile{.a = a.data(),
-                       .b = b.data(),
-                       .b_row = g.panel_columns,
-                       .c = c.data(),
-                       .c_row = g.panel_columns,
-                       .k = k,
-                       .columns = g.panel_columns};
+  const std::vector<float> a = ones(g.MR * k), b = ones(k * g.NR);
+  std::vector<float> c = ones(g.MR * g.NR);
+  const cpu::Tile tile{
+      .a = a.data(), .b = b.data(), .b_row = g.NR, .c = c.data(), .c_row = g.NR, .k = k, .columns = g.NR};
   for (auto _ : state) {
-    g.run(g.max_rows, tile);
+    g.run(g.MR, tile);
     benchmark::DoNotOptimize(c.data());
   }
-  report(state, 2.0 * static_cast<double>(g.max_rows * g.panel_columns * k));
+  report(state, 2.0 * static_cast<double>(g.MR * g.NR * k));
 }
 
 void product(benchmark::State& state, Isa isa, bool packed, int64_t m, int64_t n, int64_t k) {

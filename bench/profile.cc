@@ -1,10 +1,11 @@
-// What recording a profile costs: runs of a context that records and of one that does not, in alternation.
+// Measures the cost of recording a profile: runs of a context that records and of one that does not, in
+// alternation.
 //
 //   lathe_bench_profile MODEL.onnx [SECONDS]
 //
 // Prints the medians of both and of the ratio within each pair of rounds. A pair is a few milliseconds, so
-// that what else the machine does weighs on both alike. Where a context lies in memory weighs on one of them:
-// half of the pairs have a second couple, which was made the other way round. The first thousand runs of a
+// that other load of the machine affects both alike. The address of a context affects only one of them, so
+// half of the pairs use a second couple, in which the other context records. The first thousand runs of a
 // profile, all of which are recorded, do not count.
 #include <algorithm>
 #include <chrono>
@@ -47,7 +48,7 @@ int main(int argc, char** argv) {
   if (argc < 2) return std::fprintf(stderr, "usage: lathe_bench_profile MODEL.onnx [SECONDS]\n"), 2;
   const double seconds = argc > 2 ? std::atof(argv[2]) : 5;
   const lathe::Engine engine = lathe::Engine::build(argv[1], {.threads = 1});
-  // Of the first couple the second one records, of the other the first.
+  // In the first couple the second context records, in the other the first.
   std::vector<lathe::Context> contexts;
   for (int i = 0; i < 4; ++i) contexts.push_back(make_context(engine));
   const int runs = std::max(1, static_cast<int>(0.002 / round_of(contexts[0], 20)));

@@ -1,10 +1,11 @@
-// What the first call at a new shape costs: every size of one symbol, a first call and warm ones after it.
+// Measures the cost of the first call at a new shape: for every size of one symbol, a first call and warm
+// ones.
 //
 //   lathe_bench_sweep MODEL.onnx SYMBOL FIRST LAST [STEP [PASSES]]
 //
-// Other symbols are 1. In each pass a fresh context sees every size once. Prints median, 95th percentile and
-// maximum of first call / warm call: of single passes, where the machine's noise is in it, and of the least
-// of all passes.
+// Other symbols are 1. In each pass a fresh context runs every size once. Prints median, 95th percentile and
+// maximum of first call / warm call: of single passes, which include the machine's noise, and of the least of
+// all passes.
 #include <time.h>
 
 #include <algorithm>

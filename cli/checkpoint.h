@@ -5,9 +5,9 @@
 
 namespace lathe::cli {
 
-/// By the ending, or because it is a directory.
+/// Returns whether the path is a checkpoint: by its ending, or because it is a directory.
 bool is_checkpoint(const std::filesystem::path& path);
-/// Lists the tensors and what they come to.
+/// Lists the tensors and their totals.
 int inspect_checkpoint(const std::filesystem::path& path, bool untrusted, bool json);
 
 }  // namespace lathe::cli

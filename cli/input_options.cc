@@ -35,7 +35,7 @@ NamedValues InputOptions::from_files(const Engine& engine) const {
   for (const IoInfo& io : engine.inputs())
     if (!io.optional && !values.contains(io.name))
       refuse_argument("a file for every input", "none for '" + io.name + "'",
-                      "--input " + io.name + "=FILE, or no files at all for made-up inputs");
+                      "--input " + io.name + "=FILE, or no files at all for synthetic inputs");
   return values;
 }
 
@@ -58,7 +58,7 @@ NamedValues InputOptions::values(const Engine& engine, std::vector<std::string>&
   return names_files() ? from_files(engine) : made_up(engine, assumed);
 }
 
-Error InputOptions::told_of_sizes(const Error& e, const std::vector<std::string>& assumed) {
+Error InputOptions::with_assumed_sizes(const Error& e, const std::vector<std::string>& assumed) {
   if (assumed.empty() || e.code() == Code::cancelled || e.code() == Code::deadline) return e;
   Diagnostic d = e.diagnostic();
   if (!d.remedy.empty()) d.remedy += "; or ";
@@ -73,7 +73,7 @@ void InputOptions::add_to(CLI::App* sub) {
   sub->add_option("--inputs", dir, "A directory with a file for each input: NAME.npy, or input_0.npy or .pb");
   sub->add_option("--case", case_name, "Files in such directories are named CASE_NAME.npy");
   shape.add_to(sub);
-  sub->add_option("--seed", seed, "Seed of made-up inputs")->capture_default_str();
+  sub->add_option("--seed", seed, "Seed of synthetic inputs")->capture_default_str();
 }
 
 }  // namespace lathe::cli

@@ -1,4 +1,4 @@
-// Options about what goes in: files, or made-up values of given sizes.
+// Options about what goes in: files, or synthetic values of given sizes.
 #pragma once
 
 #include "model_options.h"
@@ -13,25 +13,25 @@ struct InputOptions {
   ShapeOptions shape;
 
   void add_to(CLI::App* sub);
-  /// A value for every input that needs one: from files where any are named, else random. `assumed` lists the
-  /// symbols that were taken as 1.
+  /// Returns a value for every input that needs one: from files if any are named, else random. `assumed`
+  /// lists the symbols that were taken as 1.
   NamedValues values(const Engine& engine, std::vector<std::string>& assumed) const;
   bool names_files() const { return !dir.empty() || !inputs.empty(); }
-  /// Those that files are named for; refuses inputs that lack one.
+  /// Returns the values from files; refuses inputs that lack one.
   NamedValues from_files(const Engine& engine) const;
 
-  /// Runs something; where that fails and sizes were only assumed, the error says how to give others.
+  /// Runs something; if that fails and sizes were only assumed, the error says how to give others.
   template <class Run>
   static auto with_sizes(const std::vector<std::string>& assumed, const Run& run) {
     try {
       return run();
     } catch (const Error& e) {
-      throw told_of_sizes(e, assumed);
+      throw with_assumed_sizes(e, assumed);
     }
   }
 
  private:
-  static Error told_of_sizes(const Error& e, const std::vector<std::string>& assumed);
+  static Error with_assumed_sizes(const Error& e, const std::vector<std::string>& assumed);
   NamedValues made_up(const Engine& engine, std::vector<std::string>& assumed) const;
 };
 

@@ -17,7 +17,7 @@ Json to_json(const Diagnostic& d) {
   j["expected"] = d.expected;
   j["got"] = d.got;
   if (!d.remedy.empty()) j["remedy"] = d.remedy;
-  j["text"] = d.sentence();
+  j["text"] = d.message();
   return j;
 }
 

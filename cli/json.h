@@ -6,7 +6,7 @@
 
 #include "lathe/lathe.h"
 
-// Compiled once, in json.cc: half of what every command would take.
+// Compiled once, in json.cc, which halves the compile time of every command.
 extern template class nlohmann::basic_json<nlohmann::ordered_map>;
 
 namespace lathe::cli {
@@ -22,7 +22,8 @@ Json to_json(std::optional<uint64_t> number);
 /// Type, shape, statistics and first elements.
 Json summary(const Value& v);
 
-/// On standard output, indented. Names in a model may be any bytes: what is not UTF-8 is replaced.
+/// Prints to standard output, indented. Names in a model may be any bytes: those that are not UTF-8 are
+/// replaced.
 void print(const Json& j);
 
 }  // namespace lathe::cli

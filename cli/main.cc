@@ -48,19 +48,17 @@ int fail(const Command& command, const Error& e) {
     if (command.json) print(Json{{"error", to_json(e.diagnostic())}});
   } catch (const std::system_error&) {  // said at the end, with all else that did not get out
   }
-  tell(std::string(e.what()) + "\n");
+  print_error(std::string(e.what()) + "\n");
   if (e.code() == Code::cancelled && stop_signal()) return 128 + stop_signal();
   return blames_command_line(e.code()) ? command_line_at_fault : model_at_fault;
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Lathe reads, checks, optimises and runs ONNX models.", "lathe"};
+  CLI::App app{"Lathe reads, checks, optimizes and runs ONNX models.", "lathe"};
   app.set_version_flag("--version", std::string(version()));
   app.require_subcommand(1);
   Command command;
-  for (auto add : {add_check, add_inspect, add_run, add_verify, add_bench, add_profile, add_build, add_refit,
-                   add_timings, add_convert, add_export, add_tokenize, add_ops, add_info})
-    add(app, command);
+  add_all_commands(app, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -90,7 +88,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-/// Of the program, but for its output.
+/// Runs the program and returns its exit code, before standard output is flushed.
 int run_program(int argc, char** argv) { return run(argc, argv); }
 
 }  // namespace lathe::cli

@@ -43,7 +43,7 @@ void report_mapped_faults(const std::filesystem::path& model, bool json) {
   d.expected = "a file (or external data) that keeps its length while it is used";
   d.got = "one that became shorter";
   d.remedy = "leave the file alone meanwhile, or use --untrusted to read it into memory first";
-  sentence = d.sentence() + "\n";
+  sentence = d.message() + "\n";
   if (json)
     json_text = Json{{"error", to_json(d)}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   struct sigaction action = {};

@@ -153,14 +153,15 @@ void EngineOptions::add_to(CLI::App* sub) {
   sub->add_option("--plugin", plugins,
                   "A shared library that brings a backend or operators (may be repeated)")
       ->type_name("FILE");
-  const std::vector<std::pair<std::string_view, Precision>> words{
+  const std::vector<std::pair<std::string_view, Precision>> choices{
       {"float32", Precision::float32}, {"bfloat16", Precision::bfloat16}, {"bf16", Precision::bfloat16}};
-  of_builds_.push_back(add_word(sub, "--precision", precision, words,
-                                "What products with constant weights are calculated in: float32, bfloat16 or "
-                                "bf16 (opt-in: less exact)"));
   of_builds_.push_back(
-      add_word(sub, "--numerics", numerics, all_numerics,
-               "normal; strict: each item of a batch comes out as it would alone, bit by bit"));
+      add_choice(sub, "--precision", precision, choices,
+                 "What products with constant weights are calculated in: float32, bfloat16 or "
+                 "bf16 (opt-in: less exact)"));
+  of_builds_.push_back(
+      add_choice(sub, "--numerics", numerics, all_numerics,
+                 "normal; strict: each item of a batch comes out as it would alone, bit by bit"));
   of_builds_.push_back(
       sub->add_option("--range", ranges,
                       "Shapes that an input may have, x=1x3:4x3:8x3: smallest, usual, greatest; PROFILE@x=… "
@@ -176,8 +177,8 @@ void EngineOptions::add_to(CLI::App* sub) {
 
 void EngineOptions::add_level(CLI::App* sub) {
   const std::initializer_list<const CLI::Option*> all{
-      add_word(sub, "--level", level, optimization_levels,
-               "How much to optimise: none, basic, extended, all"),
+      add_choice(sub, "--level", level, optimization_levels,
+                 "How much to optimize: none, basic, extended, all"),
       sub->add_option("--fold-limit", fold_limit, "Bytes that constant folding may add; 0: fold nothing")
           ->capture_default_str(),
       sub->add_flag("--fix-defaults", fix_defaults, "Inputs that have a default are constants"),

@@ -1,4 +1,4 @@
-// Options about which model, with which sizes: shared by the subcommands that take one.
+// Options for a model and its sizes, for the subcommands that take one.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -22,12 +22,12 @@ struct ModelOptions {
   bool untrusted = false;
   std::vector<std::filesystem::path> link_roots;
 
-  /// `takes_plans`: whether the subcommand does with a .lathe plan, too.
+  /// `takes_plans`: whether the subcommand takes a .lathe plan, too.
   void add_to(CLI::App* sub, bool takes_plans = false);
   onnx::LoadOptions load_options() const;
-  /// By its ending, or by what it begins with.
+  /// Returns whether the file is a plan, by its ending or its first bytes.
   bool is_plan() const;
-  /// Refuses a plan, of which nothing but a run can be had.
+  /// Loads the model. Refuses a plan, which can only be run.
   onnx::Model load() const;
 };
 
@@ -53,7 +53,7 @@ struct EngineOptions {
   std::vector<std::string> passes;
 
   void add_to(CLI::App* sub);
-  /// Refuses, of a plan, what only a build can do.
+  /// For a plan, refuses options that only a build can use.
   BuildOptions build_options(const ModelOptions& model) const;
 
  private:
@@ -68,11 +68,11 @@ std::vector<ShapeProfile> parse_profiles(const std::vector<std::string>& ranges)
 /// --memory-limit 512M: bytes, or so many K, M, G or T (of 1024 each; KiB and KB are the same).
 void add_memory_limit(CLI::App* sub, uint64_t& limit);
 
-/// The sizes that were asked for, of symbols and by the shapes of inputs. Refuses names that the model lacks.
+/// Returns the sizes of symbols, given as such or by shapes of inputs. Refuses names that the model lacks.
 std::map<std::string, int64_t> known_symbols(const std::vector<IoInfo>& inputs, const Sizes& sizes);
 
-/// A shape for every input that is a tensor: as asked, else as declared with the sizes known from the other
-/// inputs, else 1. `assumed` lists the symbols that were taken as 1.
+/// Returns a shape for every input that is a tensor: as given, else as declared with the sizes known from the
+/// other inputs, else 1. `assumed` lists the symbols that were taken as 1.
 NamedShapes complete_shapes(const std::vector<IoInfo>& inputs, const Sizes& sizes,
                             std::vector<std::string>* assumed = nullptr);
 
@@ -82,7 +82,7 @@ void refuse_for_plan(const std::vector<const CLI::Option*>& options, const std::
 /// An engine from a model or a .lathe plan.
 Engine make_engine(const ModelOptions& model, const BuildOptions& options);
 
-/// What inputs with defaults cost, where there are any: a line for `lathe inspect` and `lathe build`.
+/// Says what inputs with defaults cost, if there are any: a line for `lathe inspect` and `lathe build`.
 std::string defaults_text(const std::vector<IoInfo>& inputs);
 
 }  // namespace lathe::cli

@@ -53,13 +53,13 @@ int with_output_written(int exit_code) {
   const bool written = std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout.good();
   if (written) return exit_code;
   const std::string why = errno ? std::strerror(errno) : "a write that failed";
-  tell(std::string(Error(Code::file_write_failed, "write", "standard output that takes what is printed", why,
-                         "not all of it was")
-                       .what()) +
-       "\n");
+  print_error(std::string(Error(Code::file_write_failed, "write",
+                                "standard output that takes what is printed", why, "not all of it was")
+                              .what()) +
+              "\n");
   return exit_code == success ? static_cast<int>(command_line_at_fault) : exit_code;
 }
 
-void tell(const std::string& text) { std::fputs(text.c_str(), stderr); }
+void print_error(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 }  // namespace lathe::cli

@@ -1,4 +1,4 @@
-// Where what a command makes goes, and whether what it says got there.
+// The output file of a command, and checks that standard output was written.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace lathe::cli {
 
-/// What -o names. "-" is standard output: what the command says goes to standard error then, from the moment
-/// this is made.
+/// The file that -o names. "-" is standard output: once this is constructed, messages of the command then go
+/// to standard error.
 class OutputFile {
  public:
   explicit OutputFile(const std::filesystem::path& given);
-  /// For the library to write to.
+  /// The path that the library writes to.
   const std::filesystem::path& path() const { return path_; }
-  /// As people call it.
+  /// The name in messages.
   const std::string& name() const { return name_; }
-  /// How large what was written is: nothing of a pipe or a device.
+  /// The size of the written file; nothing for a pipe or a device.
   std::optional<uint64_t> bytes() const;
   /// "out.onnx: 3.2 MiB"
   std::string report() const;
@@ -27,14 +27,14 @@ class OutputFile {
   std::string name_;
 };
 
-/// Has a write to standard output fail, not end the process, where nobody reads; and no file that is opened
-/// take its place where it is closed. First of all.
+/// Makes writes to standard output fail rather than end the process if nobody reads, and keeps files from
+/// taking the descriptors of closed standard streams. To be called first.
 void keep_standard_streams();
 
-/// All that was said is out: else says so on standard error, and gives another exit code than success.
+/// Flushes standard output. If that fails, says so on standard error and returns a failure.
 int with_output_written(int exit_code);
 
-/// To standard error, where it can be said.
-void tell(const std::string& text);
+/// Prints to standard error, if that is possible.
+void print_error(const std::string& text);
 
 }  // namespace lathe::cli

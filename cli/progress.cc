@@ -24,7 +24,7 @@ Progress::~Progress() {
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
-  if (shown_ && terminal_) tell("\r\033[K");
+  if (shown_ && terminal_) print_error("\r\033[K");
 }
 
 void Progress::stage(std::string_view name, double fraction) {
@@ -54,7 +54,7 @@ void Progress::show(double seconds) {
   if (!stage_.empty()) line += fmt::format(": {}", stage_);
   if (fraction_ >= 0) line += fmt::format(" {:.0f} %", 100 * fraction_);
   line += fmt::format(" ({:.0f} s)", seconds);
-  tell(fmt::format("{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n"));
+  print_error(fmt::format("{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n"));
   std::fflush(stderr);
   shown_ = true;
 }

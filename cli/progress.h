@@ -24,9 +24,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// From any thread; `fraction` is negative where nothing is known.
+  /// Shows a stage; called from any thread. `fraction` is negative if it is not known.
   void stage(std::string_view name, double fraction = -1);
-  /// Hands the line to another activity.
+  /// Shows another activity.
   void now(std::string what);
 
  private:

@@ -9,7 +9,7 @@ void add_shapes(CLI::App* sub, exporters::DummyShapes& s) {
     sub->add_option(name, size, what)
         ->capture_default_str()
         ->check(positive)
-        ->group("Sizes of made-up inputs");
+        ->group("Sizes of synthetic inputs");
   };
   add("--batch-size", s.batch_size, "Items of a batch");
   add("--sequence-length", s.sequence_length, "Tokens of a text");

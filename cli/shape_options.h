@@ -1,4 +1,4 @@
-// Sizes of made-up inputs as options of a subcommand.
+// Sizes of synthetic inputs as options of a subcommand.
 #pragma once
 
 #include <CLI/CLI.hpp>

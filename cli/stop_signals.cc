@@ -15,7 +15,7 @@ RunControl control;
 std::atomic<int> received{0};
 std::atomic<bool> in_order{false};
 
-/// A thread of its own may lock and allocate, which a handler may not.
+/// Waits for signals in a thread of its own, which may lock and allocate, as a handler may not.
 [[noreturn]] void wait_for(const sigset_t& signals) {
   for (;;) {
     int signal = 0;
@@ -26,7 +26,7 @@ std::atomic<bool> in_order{false};
       continue;
     }
     remove_unfinished_files();
-    // Whoever waits for this process is to see what ended it.
+    // The signal is raised again, so that the parent process sees what ended this one.
     ::signal(signal, SIG_DFL);
     sigset_t this_one;
     sigemptyset(&this_one);

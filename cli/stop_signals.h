@@ -1,20 +1,20 @@
-// Signals that ask the command to end: what is half-written goes, and work that has something to keep ends in
-// order.
+// Signals that ask the command to end: unfinished files are removed, and work that has results to keep ends
+// in order.
 #pragma once
 
 #include "lathe/run_control.h"
 
 namespace lathe::cli {
 
-/// From here on SIGINT, SIGTERM and SIGHUP remove what is being written before they end the process. Before
+/// Makes SIGINT, SIGTERM and SIGHUP remove unfinished files before they end the process. To be called before
 /// any thread is started.
 void watch_signals();
 
-/// From here on the first of them cancels the control that this returns, which whoever works then looks at; a
-/// second one ends the process at once. Only where all that takes long looks.
+/// Makes the first of them cancel the returned control, which the work has to check; a second one ends the
+/// process at once. Only for work that checks it whenever it takes long.
 RunControl& stop_on_signals();
 
-/// From here on each of them ends the process again, when what was half-written is gone.
+/// Makes each of them end the process again, after unfinished files are removed.
 void end_on_signals();
 
 /// The signal that cancelled it; 0: none did.

@@ -35,9 +35,9 @@ std::string printable(std::string text) {
   return text;
 }
 
-std::string join(const std::vector<std::string>& words, const std::string& between) {
+std::string join(const std::vector<std::string>& items, const std::string& between) {
   std::string text;
-  for (size_t i = 0; i < words.size(); ++i) text += (i ? between : "") + words[i];
+  for (size_t i = 0; i < items.size(); ++i) text += (i ? between : "") + items[i];
   return text;
 }
 

@@ -1,4 +1,4 @@
-// Numbers and tables for people.
+// Formats numbers and tables.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Table {
   explicit Table(std::string indent = "  ") : indent_(std::move(indent)) {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.empty(); }
-  /// On standard output.
+  /// Prints to standard output.
   void print() const;
 
  private:
@@ -31,6 +31,6 @@ class Table {
 /// Text from files may be anything: without line ends and the control sequences of terminals.
 std::string printable(std::string text);
 
-std::string join(const std::vector<std::string>& words, const std::string& between);
+std::string join(const std::vector<std::string>& items, const std::string& between);
 
 }  // namespace lathe::cli

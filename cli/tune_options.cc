@@ -9,8 +9,8 @@
 namespace lathe::cli {
 
 void TuneOptions::add_to(CLI::App* sub) {
-  all_ = {add_word(sub, "--effort", effort, tuning_efforts,
-                   "How much to measure on this machine: none, normal, high"),
+  all_ = {add_choice(sub, "--effort", effort, tuning_efforts,
+                     "How much to measure on this machine: none, normal, high"),
           sub->add_option("--tune-seconds", seconds, "After which nothing more is measured")
               ->capture_default_str(),
           sub->add_option("--timing-cache", cache, "Measured times to begin with; new ones are added")

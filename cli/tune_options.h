@@ -1,4 +1,4 @@
-// Options about what a build measures: shared by the subcommands that build.
+// Options for timing in a build, for the subcommands that build.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -21,10 +21,10 @@ struct TuneOptions {
   std::vector<std::string> sizes;
 
   void add_to(CLI::App* sub);
-  /// Tells the build what to measure, and `progress` how far it is. A signal to stop ends it in order: what
-  /// has been measured is kept.
+  /// Sets what the build measures, and reports to `progress`. A signal to stop ends the build in order: times
+  /// that have been measured are kept.
   void apply(BuildOptions& options, Progress& progress) const;
-  /// Of a plan, refuses them all.
+  /// Refuses all these options for a plan.
   void refuse_for_plan(const std::filesystem::path& plan) const { cli::refuse_for_plan(all_, plan); }
   bool any() const { return effort != TuningEffort::none || !cache.empty(); }
 
@@ -38,7 +38,7 @@ std::string text_of(const TuningReport& r);
 
 /// [{"tactic": …, "microseconds": …}].
 Json to_json(const std::vector<StepInfo::Timing>& timings);
-/// "812 µs, then conv.avx2 with 930 µs": what was taken and the runner-up; empty where nothing was measured.
+/// "812 µs, then conv.avx2 with 930 µs": the chosen tactic and the next; empty if nothing was measured.
 std::string text_of(const std::vector<StepInfo::Timing>& timings);
 
 }  // namespace lathe::cli

@@ -23,7 +23,7 @@ std::string plain(std::string_view name) {
   return s;
 }
 /// "a/b" as "a%2Fb": no other name is written so.
-std::string told_apart(std::string_view name) {
+std::string percent_encoded(std::string_view name) {
   std::string s;
   for (char c : name)
     s += may_stay(c) ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
@@ -47,7 +47,7 @@ std::vector<std::string> file_names(const std::vector<std::string>& names) {
   std::vector<std::string> files;
   for (const std::string& name : names) {
     const std::string file = plain(name);
-    files.push_back(file == name || taken.insert(file).second ? file : told_apart(name));
+    files.push_back(file == name || taken.insert(file).second ? file : percent_encoded(name));
   }
   return files;
 }
@@ -55,7 +55,7 @@ std::vector<std::string> file_names(const std::vector<std::string>& names) {
 std::optional<std::filesystem::path> find_value(const std::filesystem::path& dir, const std::string& prefix,
                                                 const IoInfo& io, const char* role, size_t index) {
   const std::string before = prefix.empty() ? "" : prefix + "_";
-  for (const std::string& name : {io.name, told_apart(io.name), plain(io.name)})
+  for (const std::string& name : {io.name, percent_encoded(io.name), plain(io.name)})
     for (const char* ending : {".npy", ".json", ".pb"})
       if (const auto path = dir / (before + name + ending); std::filesystem::is_regular_file(path))
         return path;

@@ -14,10 +14,9 @@ namespace lathe::cli {
 /// be one, %2F in all but one of them.
 std::vector<std::string> file_names(const std::vector<std::string>& names);
 
-/// The file in `dir` for a value: NAME.npy, NAME.json or NAME.pb, with PREFIX_ before it where one is asked
-/// for; or its name as file_names() has it. Else ROLE_INDEX.pb (input_0.pb), as
-/// ONNX's own test data have it, or the same as .npy or .json; outputs may be called expected_INDEX too.
-/// Nothing where none exists.
+/// Returns the file in `dir` for a value: NAME.npy, NAME.json or NAME.pb, after PREFIX_ if that is given; or
+/// its name by file_names(). Else ROLE_INDEX.pb (input_0.pb), as in ONNX's own test data, or the same as .npy
+/// or .json; outputs may be called expected_INDEX too. Nothing if none exists.
 std::optional<std::filesystem::path> find_value(const std::filesystem::path& dir, const std::string& prefix,
                                                 const IoInfo& io, const char* role, size_t index);
 

@@ -1,16 +1,16 @@
-# What nearly every source of a room reads is parsed once: half of a build from nothing went into that. Sources name what they
+# What nearly every source of a subsystem reads is parsed once: half of a build from nothing went into that. Sources name what they
 # use all the same, which builds without precompiled headers hold them to (CMAKE_DISABLE_PRECOMPILE_HEADERS, as the preset
 # for clang has it).
 set(LATHE_COMMON_HEADERS
   <algorithm> <any> <array> <atomic> <bit> <charconv> <chrono> <cmath> <cstddef> <cstdint> <cstring> <functional>
   <limits> <map> <memory> <memory_resource> <numeric> <optional> <set> <span> <string> <string_view> <tuple>
   <unordered_map> <utility> <variant> <vector>)
-# A room's kind, by what its sources build on: nothing of ours, kernels, or graphs.
-set(plain_headers "")
+# A subsystem's kind, by what its sources build on: nothing of ours, kernels, or graphs.
+set(base_headers "")
 set(kernels_headers src/kernel/kernel.h src/tensor/element.h)
 set(graphs_headers src/schema/schema.h src/tensor/element.h include/lathe/engine.h include/lathe/network.h)
 
-# Links a target with lathe_settings or lathe_plain, whose flags it must be compiled with, and what is precompiled with them
+# Links a target with lathe_sanitized_flags or lathe_flags, whose flags it must be compiled with, and what is precompiled with them
 # for its kind.
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/empty/precompiled.cc CONTENT "")
 function(lathe_precompiled target flags kind)

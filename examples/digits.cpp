@@ -1,4 +1,4 @@
-// The demo: recognises handwritten digits, and shows them so that a person sees whether it is right.
+// The demo: recognizes handwritten digits, and shows them so that a person sees whether it is right.
 //   example_digits examples/digits/digits.onnx examples/digits/images.npy
 #include <algorithm>
 #include <chrono>
@@ -58,7 +58,7 @@ int main(int argc, char** argv) try {
     }
     std::puts("\n");
   }
-  std::printf("loaded and built in %.2f ms, %lld images recognised in %.3f ms on %d thread%s\n", load,
+  std::printf("loaded and built in %.2f ms, %lld images recognized in %.3f ms on %d thread%s\n", load,
               static_cast<long long>(count), run, engine.threads(), engine.threads() == 1 ? "" : "s");
   std::puts(
       "your own model:  build/release/cli/lathe run MODEL.onnx   (random inputs; --help says how to give "

@@ -50,27 +50,27 @@ float similarity(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 /// From dark blue for nothing in common to yellow for the same; in shades where the output is no terminal.
-std::string cell(float x, bool colours) {
-  if (!colours) {
+std::string cell(float x, bool colors) {
+  if (!colors) {
     static constexpr const char* shades[] = {" ", "░", "▒", "▓", "█"};
     char text[32];
     std::snprintf(text, sizeof text, "%s%5.2f ", shades[std::lround(std::clamp(x, 0.0f, 1.0f) * 4)],
                   static_cast<double>(x));
     return text;
   }
-  struct Colour {
+  struct Color {
     float r, g, b;
   };
-  static constexpr Colour stops[] = {
+  static constexpr Color stops[] = {
       {20, 24, 60}, {60, 50, 130}, {160, 50, 130}, {235, 110, 70}, {250, 220, 90}};
   const float at = std::clamp(x, 0.0f, 1.0f) * 4;
   const int i = std::min(static_cast<int>(at), 3);
-  const auto mix = [&](float Colour::*c) {
+  const auto mix = [&](float Color::*c) {
     return static_cast<int>(stops[i].*c + (stops[i + 1].*c - stops[i].*c) * (at - static_cast<float>(i)));
   };
   char text[80];
-  std::snprintf(text, sizeof text, "\033[48;2;%d;%d;%dm\033[38;5;%dm %5.2f \033[0m", mix(&Colour::r),
-                mix(&Colour::g), mix(&Colour::b), x > 0.6f ? 16 : 231, static_cast<double>(x));
+  std::snprintf(text, sizeof text, "\033[48;2;%d;%d;%dm\033[38;5;%dm %5.2f \033[0m", mix(&Color::r),
+                mix(&Color::g), mix(&Color::b), x > 0.6f ? 16 : 231, static_cast<double>(x));
   return text;
 }
 
@@ -102,14 +102,14 @@ int main(int argc, char** argv) try {
   const auto embeddings = embed(context, inputs);
   const auto done = std::chrono::steady_clock::now();
 
-  const bool colours = isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
+  const bool colors = isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
   size_t widest = 0;
   for (const std::string& s : sentences) widest = std::max(widest, s.size());
   std::puts("");
   for (size_t i = 0; i < sentences.size(); ++i) {
     std::printf("  %zu  %-*s  ", i + 1, static_cast<int>(widest), sentences[i].c_str());
     for (const auto& other : embeddings)
-      std::fputs(cell(similarity(embeddings[i], other), colours).c_str(), stdout);
+      std::fputs(cell(similarity(embeddings[i], other), colors).c_str(), stdout);
     std::puts("");
   }
   std::printf("  %*s", static_cast<int>(widest) + 5, "");

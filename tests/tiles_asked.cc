@@ -1,4 +1,4 @@
-// In every test: LATHE_TILES in the environment asks for tiles from the beginning.
+// Linked into every test: LATHE_TILES in the environment turns tiles on from the beginning.
 #include <cstdlib>
 
 #include "support/tiles.h"

@@ -42,7 +42,7 @@ SAMPLES = (
 )
 
 
-def randomise(model: torch.nn.Module) -> None:
+def randomize(model: torch.nn.Module) -> None:
     """Weights under which every one of them matters: those that transformers starts with are nearly zero, and biases are."""
     for name, p in [*model.named_parameters(), *model.named_buffers()]:
         if not p.is_floating_point() or name.endswith(("inv_freq", "logit_scale")):
@@ -170,7 +170,7 @@ def untie(model: torch.nn.Module) -> None:
 
 
 def sentence_model(encoder, case: Case, folder: pathlib.Path) -> torch.nn.Module:
-    """The encoder with the modules behind it, saved as sentence-transformers does, but for what tokenises."""
+    """The encoder with the modules behind it, saved as sentence-transformers does, but for what tokenizes."""
     from sentence_transformers import SentenceTransformer, models
 
     with tempfile.TemporaryDirectory() as plain:
@@ -179,7 +179,7 @@ def sentence_model(encoder, case: Case, folder: pathlib.Path) -> torch.nn.Module
     type(first).save_in_root = not case.sentence_folder
     whole = SentenceTransformer(modules=[first, *(getattr(models, kind)(**options) for kind, options in case.sentence)], device="cpu").eval()
     for module in list(whole)[1:]:
-        randomise(module)
+        randomize(module)
     whole.save(str(folder), create_model_card=False)
     for path in folder.rglob("*"):
         if path.name.startswith(("tokenizer", "vocab", "special_tokens", "merges", "preprocessor", "README")):
@@ -243,7 +243,7 @@ def record(case: Case) -> None:
     config._attn_implementation = "eager"
     model = getattr(transformers, case.model)._from_config(config, attn_implementation="eager").eval()
     untie(model)
-    randomise(model)
+    randomize(model)
     model.tie_weights()
     if case.sentence is not None:
         model = sentence_model(model, case, folder)

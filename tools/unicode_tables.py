@@ -59,7 +59,7 @@ def main():
     ranges("controls", "Left out of clean text.", [c for c in EVERYTHING if not clean(c)])
     ranges("marks", "Marks without width: accents.", [c for c in EVERYTHING if not strip(c) and nfd(c) == c])
     ranges("punctuation", "Words of their own.", [c for c in EVERYTHING if len(split(f"a{c}b")) == 3])
-    ranges("word_characters", "What a word may be made of.", [c for c in EVERYTHING if is_word(c)])
+    ranges("word_characters", "Characters of which words may consist.", [c for c in EVERYTHING if is_word(c)])
     by_mark = {}
     for c in EVERYTHING:
         parts = unicodedata.decomposition(c)

@@ -44,7 +44,7 @@ CACHE = ROOT / "build" / "bench-models"
 
 
 def chosen(words: list[str], quick: bool, table: bool) -> dict[str, Callable[[], Made]]:
-    """By name, what makes each model: none is made before its turn."""
+    """Returns functions that make the models, by name, so that none is made before its turn."""
     shared = Path(os.environ.get("LATHE_SHARED", ROOT.parent / "shared")) / "models"
     files = {Path(w).stem: Path(w) for w in words if Path(w).is_file()}
     names = [w for w in words if not Path(w).is_file()]
@@ -86,7 +86,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write everything there")
     parser.add_argument("--save", action="store_true", help="write everything to bench/results, under today's date")
     arguments = parser.parse_args()
-    logging.disable(logging.WARNING)  # the quantiser recommends steps that these models do not need
+    logging.disable(logging.WARNING)  # the quantizer recommends steps that these models do not need
     makers = chosen(arguments.models, arguments.quick, arguments.table)
     if not makers:
         parser.error("no model has such a name")
@@ -160,7 +160,7 @@ def compared(name: str, maker: Callable[[], Made], settings: Settings, probe: Pr
 
 
 def sound(row: dict) -> bool:
-    """Whether Lathe ran a model of the table and agreed, by plan too."""
+    """Returns whether Lathe ran a model of the table and agreed, by plan too."""
     agree = (row["agree"].get(name, {"ok": True})["ok"] for name in ("lathe", "plan"))
     return "lathe" not in row.get("why", {}) and all(agree)
 

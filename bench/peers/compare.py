@@ -19,12 +19,12 @@ from probe import Probe
 # a hundred layers differ by 1e-6 to 1e-4 between orders of summation, Winograd's included; half precision by its own 11 bits.
 FLOAT = 1e-3
 HALF = 2e-2
-# Quantised networks, and products in bfloat16, round intermediate values, so that a last bit becomes a whole step: the root
+# Quantized networks, and products in bfloat16, round intermediate values, so that a last bit becomes a whole step: the root
 # of the mean square of the differences over that of the values.
 QUANTISED = 0.1
 # A sample counts where at least this share of its runs saw the steal counter stand still; their median is its time.
 CLEAN = 0.5
-# Integers and booleans are equal; in quantised networks one step apart.
+# Integers and booleans are equal; in quantized networks one step apart.
 
 
 def read(file: Path) -> None:
@@ -43,15 +43,15 @@ class Settings:
     noisy: bool  # count every sample, whatever the probe and the steal counter say
 
 
-def difference(ours: np.ndarray, theirs: np.ndarray, quantised: bool) -> tuple[float, bool]:
-    """How far apart, as a share, and whether this is still agreement."""
+def difference(ours: np.ndarray, theirs: np.ndarray, quantized: bool) -> tuple[float, bool]:
+    """Returns how far two results differ, as a share, and whether this is still agreement."""
     if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
         return math.inf, False
     if ours.size == 0:
         return 0.0, True
     if ours.dtype.kind != "f":
         apart = float(np.max(np.abs(ours.astype(np.float64) - theirs.astype(np.float64))))
-        return apart, apart <= (1 if quantised and ours.dtype.kind != "b" else 0)
+        return apart, apart <= (1 if quantized and ours.dtype.kind != "b" else 0)
     a, b = ours.astype(np.float64), theirs.astype(np.float64)
     same = (a == b) | (np.isnan(a) & np.isnan(b))  # infinities too
     if same.all():
@@ -60,7 +60,7 @@ def difference(ours: np.ndarray, theirs: np.ndarray, quantised: bool) -> tuple[f
         gap, scale = np.where(same, 0, np.abs(a - b)), np.abs(b[np.isfinite(b)])
     if not np.isfinite(gap).all():
         return math.inf, False
-    if quantised:
+    if quantized:
         share = math.sqrt(np.mean(gap**2) / max(np.mean(scale**2), 1e-30))
         return share, share <= QUANTISED
     share = float(gap.max() / max(scale.max(initial=0), 1e-6))
@@ -68,7 +68,7 @@ def difference(ours: np.ndarray, theirs: np.ndarray, quantised: bool) -> tuple[f
 
 
 def median_of_ratios(ours: list[float | None], theirs: list[float | None]) -> dict | None:
-    """Above 1: ours is faster. Each round gives a ratio; its neighbours in time are compared, not the whole run's medians."""
+    """Above 1: ours is faster. Each round gives a ratio; its neighbors in time are compared, not the whole run's medians."""
     ratios = [b / a for a, b in zip(ours, theirs) if a and b]
     if not ratios:
         return None
@@ -134,11 +134,11 @@ class Comparison:
         kept: dict[str, Process] = {}
         costs: dict[str, list[dict]] = {}
         for file in self.made.path.parent.glob(self.made.path.name + "*"):
-            read(file)  # whoever comes first would wait for the disk, the others find it in memory
+            read(file)  # the first engine would wait for the disk, the others find it in memory
         engines = self.settings.engines
         for i in range(self.settings.loads):
             last = i + 1 == self.settings.loads
-            # Whoever comes first may still find memory that the host of a virtual machine has yet to give.
+            # The first engine may still use memory that the host of a virtual machine has yet to supply.
             first = i % len(engines)
             for name in engines[first:] + engines[:first]:
                 if "why" in self.engine(name):
@@ -201,7 +201,7 @@ class Comparison:
             if not pairs:
                 self.row["agree"][name] = {"ok": False, "why": "none that can be compared"}
                 continue
-            each = [difference(ours, theirs, self.made.quantised) for ours, theirs in pairs]
+            each = [difference(ours, theirs, self.made.quantized) for ours, theirs in pairs]
             ok = all(fine for _, fine in each)
             worst = max(d for d, _ in each)
             # JSON has no infinity.
@@ -253,7 +253,7 @@ class Comparison:
         taken = statistics.median(good) if good else None
         bare = [a["bare"] for a in answers if a["bare"]]
         peak = self.probe.peak.get(threads)
-        counts = taken and peak and self.made.gflop and not self.made.quantised
+        counts = taken and peak and self.made.gflop and not self.made.quantized
         return {
             "time": taken,
             "bare": statistics.median(bare) if bare else None,
@@ -264,7 +264,7 @@ class Comparison:
         }
 
     def conclude(self) -> None:
-        """What the tables need beside the times."""
+        """Computes what the tables need beside the times."""
         row = self.row
         ours, theirs = (row["engines"].get(name, {}) for name in ("lathe", "onnxruntime"))
         one = (row["ratios"].get("onnxruntime") or {}).get("1")

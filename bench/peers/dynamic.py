@@ -18,7 +18,7 @@ from net import Net
 IMAGE = {"image": ("batch", 3, "height", "width")}
 TOKENS = {name: ("batch", "sequence") for name in ("input_ids", "token_type_ids", "attention_mask")}
 
-# What is free in each, and how many positions are trained.
+# The symbolic sizes of each model, and the number of trained positions.
 DYNAMIC = {
     "bert_s128": TOKENS,
     "resnet50": IMAGE,

@@ -87,7 +87,7 @@ class Lathe:
 
 
 class OnnxRuntime:
-    """All optimisations, sequential, an I/O binding. Models whose declared output shapes are wrong run only without. It has
+    """All optimizations, sequential, an I/O binding. Models whose declared output shapes are wrong run only without. It has
     no bfloat16 on processors: float32 then."""
 
     module = "onnxruntime"
@@ -139,8 +139,8 @@ class OnnxRuntime:
 
 
 class OpenVino:
-    """Compiled for latency; in float32 on a processor with bfloat16 too, unless that is what is compared. One infer request
-    with its tensors set."""
+    """OpenVINO, compiled for latency; in float32 also on a processor with bfloat16, unless bfloat16 is compared. It has
+    one infer request with its tensors set."""
 
     module = "openvino"
 
@@ -206,8 +206,8 @@ def forget_peak() -> None:
 
 
 def touch_memory(wanted: int) -> None:
-    """What the host of a virtual machine took back while it was free is given again now: it costs what loading a model
-    does, or ten times as much, and whoever comes first would pay for all."""
+    """Touches memory that the host of a virtual machine took back while it was free. That takes as long as loading a
+    model, or ten times as long, and the first engine would pay for all."""
     available = next(s for s in open("/proc/meminfo") if s.startswith("MemAvailable"))
     size = min(wanted, int(available.split()[1]) * 512)
     populate = 23  # MADV_POPULATE_WRITE, which mmap has no name for
@@ -255,7 +255,7 @@ class Worker:
     def load(self, model: str, threads: int, feeds: str, precision: str = "float32") -> dict:
         with np.load(feeds) as stored:
             self.feeds = {n: aligned(v) if is_numeric(v) else np.require(v, requirements=["C"]) for n, v in stored.items()}
-        # The file is in the page cache for whoever comes second: for all, then.
+        # The second engine would find the file in the page cache, so it is read for all of them.
         with open(model, "rb") as f:
             while f.read(1 << 24):
                 pass
@@ -302,7 +302,7 @@ class Worker:
         every: list[float] = []
         bare_times: list[float] = []
         used, begin = time.process_time(), time.perf_counter()
-        # Where the host takes time away all along, as long again in the hope of a chunk that it leaves alone.
+        # If the host takes time away all along, it runs as long again to find an undisturbed chunk.
         while (now := time.perf_counter()) < begin + seconds * (1 if clean else 2) or len(every) < 3:
             ticks, chunk, bare_chunk = stolen(), [], []
             while not chunk or time.perf_counter() < now + self.CHUNK:
@@ -325,13 +325,13 @@ class Worker:
     def outputs(self, to: str) -> dict:
         tensors, left_out = {}, []
         for name, value in self.engine.outputs().items():
-            # Of sequences the elements.
+            # The elements of sequences are outputs of their own.
             for i, v in enumerate(value if isinstance(value, list) else [value]):
                 if is_numeric(v):
                     tensors[f"{name}[{i}]" if isinstance(value, list) else name] = v
                 else:
                     left_out.append(name)
-        # By place, since names may hold anything.
+        # Arrays are named by position, since output names may contain any characters.
         np.savez(to, **{str(i): v for i, v in enumerate(tensors.values())})
         return {"names": list(tensors), "left_out": left_out}
 
@@ -341,7 +341,7 @@ class Worker:
 
 
 def sentence(error: BaseException) -> str:
-    """What it says, on one line that can be read, without where in whose source it was said."""
+    """Returns the message of an error on one readable line, without places in source files."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     telling = [line for line in lines if not line.startswith(("Exception from", "Check '"))] or lines
     text = re.sub(r" \[inputs: .*", "", " ".join(telling)) or type(error).__name__
@@ -373,7 +373,7 @@ def serve(engine: str) -> None:
 
 
 class Failure(Exception):
-    """What an engine says of a model, or how its process ended."""
+    """The message of an engine that failed, or how its process ended."""
 
 
 class Process:

@@ -1,4 +1,4 @@
-"""Models on disk, with what they are fed and how much arithmetic they are: those of the shared collection, any others."""
+"""Models on disk with their inputs and their arithmetic: those of the shared collection, and any others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from onnx import helper
 
 @dataclass
 class Made:
-    """A model on disk with what it is fed."""
+    """A model on disk with its inputs."""
 
     name: str
     path: Path
@@ -24,19 +24,19 @@ class Made:
     kind: str = "shared"
     must: float | None = None
     cnn: bool = False
-    quantised: bool = False
+    quantized: bool = False
     precision: str = "float32"  # of Lathe's products
 
     @property
     def bytes(self) -> int:
-        """The file and what lies beside it: external data."""
+        """The bytes of the file and of the external data beside it."""
         data = [f for f in self.path.parent.glob("*.onnx*") if f.suffix != ".onnx"] if self.kind == "shared" else []
         return sum(f.stat().st_size for f in [self.path, *data])
 
 
 def with_constant_weights(model: onnx.ModelProto) -> bool:
-    """No weight is an input any more. Exporters of IR version 4 declared all of them, and then whoever heeds the format
-    can compute nothing beforehand (ONNX Runtime warns of it). False where there is nothing to change."""
+    """Removes weights from the inputs. Exporters of IR version 4 declared them all, and then an engine that follows the
+    format can fold nothing (ONNX Runtime warns of it). Returns False if there is nothing to change."""
     constants = {t.name for t in model.graph.initializer}
     kept = [i for i in model.graph.input if i.name not in constants]
     if len(kept) == len(model.graph.input) or model.ir_version < 4:
@@ -61,7 +61,7 @@ def shared_model(folder: Path, cache: Path) -> Made:
         path = cache / f"{folder.name}.onnx"
         cache.mkdir(parents=True, exist_ok=True)
         path.write_bytes(model.SerializeToString())
-    return Made(folder.name, path, feeds, count_gflop(model, feeds), quantised=is_quantised(model))
+    return Made(folder.name, path, feeds, count_gflop(model, feeds), quantized=is_quantized(model))
 
 
 def own_model(path: Path) -> Made:
@@ -79,10 +79,10 @@ def own_model(path: Path) -> Made:
         shape = [d.dim_value or 1 for d in i.type.tensor_type.shape.dim]
         value = random.standard_normal(shape) if dtype.kind == "f" else random.integers(0, 2, shape)
         feeds[i.name] = value.astype(dtype)
-    return Made(path.stem, path, feeds, count_gflop(model, feeds), quantised=is_quantised(model))
+    return Made(path.stem, path, feeds, count_gflop(model, feeds), quantized=is_quantized(model))
 
 
-def is_quantised(model: onnx.ModelProto) -> bool:
+def is_quantized(model: onnx.ModelProto) -> bool:
     return any(re.search("Quantize|Integer|^QLinear|NBits|^QMoE", n.op_type) for n in model.graph.node)
 
 

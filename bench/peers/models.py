@@ -186,7 +186,7 @@ def detector(net: Net) -> None:
         scores.append(net.reshape(net.op("Mul", classes, certain), 1, 3 * n * n, 80))
     box = net.concat(*boxes)
     score = net.transpose(net.concat(*scores), 0, 2, 1)
-    # At this threshold some 240 of the random scores remain, as of a street scene; none is within a ten-thousandth of
+    # Some 240 of the random scores are above this threshold, as in a street scene. None is within a ten-thousandth of
     # it, so that all engines choose the same boxes.
     chosen = net.op("NonMaxSuppression", box, score, net.constant([50]), net.constant([0.45], np.float32),
                     net.constant([0.632], np.float32), center_point_box=1)  # fmt: skip
@@ -318,8 +318,8 @@ def llama(length: int, past: int) -> Callable[[Net], None]:
             ends = [net.constant([n]) for n in (0, size // 2, np.iinfo(np.int64).max)]
             last = net.constant([3])
             low, high = (net.op("Slice", x, a, b, last, net.constant([1])) for a, b in zip(ends, ends[1:]))
-            turned = net.op("Concat", net.op("Neg", high), low, axis=3)
-            return net.op("Add", net.op("Mul", x, cos), net.op("Mul", turned, sin))
+            rotated = net.op("Concat", net.op("Neg", high), low, axis=3)
+            return net.op("Add", net.op("Mul", x, cos), net.op("Mul", rotated, sin))
 
         def shared(x: str) -> str:
             """Each head of keys or values once for every head of queries that reads it."""
@@ -441,10 +441,10 @@ def adds(count: int) -> Callable[[Net], None]:
     return build
 
 
-# ---------------------------------------------------------------------------------------------------------- quantised
+# ---------------------------------------------------------------------------------------------------------- quantized
 
 
-def quantised_images(source: Path, feeds: dict[str, np.ndarray], to: Path) -> None:
+def quantized_images(source: Path, feeds: dict[str, np.ndarray], to: Path) -> None:
     """Static: weights int8 by channel, activations uint8, QuantizeLinear and DequantizeLinear around each operator."""
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
@@ -461,8 +461,8 @@ def quantised_images(source: Path, feeds: dict[str, np.ndarray], to: Path) -> No
                     activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)  # fmt: skip
 
 
-def quantised_bert(source: Path, feeds: dict[str, np.ndarray], to: Path) -> None:
-    """Dynamic: weights int8, activations quantised as they come."""
+def quantized_bert(source: Path, feeds: dict[str, np.ndarray], to: Path) -> None:
+    """Dynamic: weights int8, activations quantized as they come."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     quantize_dynamic(source, to, weight_type=QuantType.QInt8)
@@ -480,7 +480,7 @@ class Entry:
     must: float | None = None
     kind: str = "fp32"  # or "tiny": the call itself matters; "int8"; "bf16": Lathe may be less exact
     cnn: bool = False  # whether the first run is required to be quick
-    quantise: tuple[str, Callable] | None = None  # the entry it is made from, and how
+    quantize: tuple[str, Callable] | None = None  # the entry it is made from, and how
     like: str | None = None  # the entry whose model it is
 
 
@@ -509,11 +509,11 @@ TABLE = [
     Entry("mlp20", mlp20, 5, kind="tiny"),
     Entry("adds20", adds(20), 10, kind="tiny"),
     Entry("add", adds(1), 3, kind="tiny"),
-    Entry("resnet50_qdq", None, 1.15, kind="int8", quantise=("resnet50", quantised_images)),
-    Entry("densenet121_qdq", None, kind="int8", quantise=("densenet121", quantised_images)),
-    Entry("efficientnet_b0_qdq", None, kind="int8", quantise=("efficientnet_b0", quantised_images)),
-    Entry("unet256_qdq", None, kind="int8", quantise=("unet256", quantised_images)),
-    Entry("bert_s128_dynamic", None, 1.25, kind="int8", quantise=("bert_s128", quantised_bert)),
+    Entry("resnet50_qdq", None, 1.15, kind="int8", quantize=("resnet50", quantized_images)),
+    Entry("densenet121_qdq", None, kind="int8", quantize=("densenet121", quantized_images)),
+    Entry("efficientnet_b0_qdq", None, kind="int8", quantize=("efficientnet_b0", quantized_images)),
+    Entry("unet256_qdq", None, kind="int8", quantize=("unet256", quantized_images)),
+    Entry("bert_s128_dynamic", None, 1.25, kind="int8", quantize=("bert_s128", quantized_bert)),
     Entry("bert_s128_bf16", None, 2.0, kind="bf16", like="bert_s128"),
     Entry("gpt2_decode256_bf16", None, 2.2, kind="bf16", like="gpt2_decode256"),
     Entry("llama_decode256_bf16", None, 2.2, kind="bf16", like="llama_decode256"),
@@ -525,7 +525,7 @@ def make(entry: Entry, cache: Path) -> Made:
     """The entry's model from the cache, or made now."""
     if entry.like:
         like = make(ENTRIES[entry.like], cache)
-        return dataclasses.replace(like, name=entry.name, kind=entry.kind, must=entry.must, quantised=True, precision="bfloat16")
+        return dataclasses.replace(like, name=entry.name, kind=entry.kind, must=entry.must, quantized=True, precision="bfloat16")
     cache.mkdir(parents=True, exist_ok=True)
     path, facts_path, feeds_path = (cache / f"{entry.name}{suffix}" for suffix in (".onnx", ".json", ".npz"))
     sources = Path(__file__), Path(__file__).with_name("net.py")
@@ -533,10 +533,10 @@ def make(entry: Entry, cache: Path) -> Made:
     facts = json.loads(facts_path.read_text()) if facts_path.exists() else {}
     if facts.get("made_by") != digest or not path.exists() or not feeds_path.exists():
         facts_path.unlink(missing_ok=True)  # the last to be written: without it nothing counts as made
-        if entry.quantise:
-            source = make(ENTRIES[entry.quantise[0]], cache)
+        if entry.quantize:
+            source = make(ENTRIES[entry.quantize[0]], cache)
             with tempfile.TemporaryDirectory(dir=cache) as scratch:
-                entry.quantise[1](source.path, source.feeds, Path(scratch) / "model.onnx")
+                entry.quantize[1](source.path, source.feeds, Path(scratch) / "model.onnx")
                 shutil.move(Path(scratch) / "model.onnx", path)
             feeds, gflop = source.feeds, source.gflop
         else:

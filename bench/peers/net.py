@@ -1,4 +1,4 @@
-"""What the models of the comparison are written with: a graph, layer by layer."""
+"""Builds the models of the comparison: a graph, layer by layer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Net:
     # -- values
 
     def input(self, name: str, value: np.ndarray) -> str:
-        """An input of this value's shape and type; the value is what it is fed with."""
+        """Adds an input of this value's shape and type, which gets the value in runs."""
         self.feeds[name] = value
         if value.ndim > 1:
             self.width[name] = value.shape[1]
@@ -171,7 +171,7 @@ class Net:
         return self.reshape(self.transpose(x, 0, 2, 1, 3), 1, length, hidden)
 
     def positions(self, x: str, length: int, size: int) -> str:
-        """What is learned of each place in a sequence, for one like x."""
+        """Returns learned embeddings of the positions of a sequence, for one like x."""
         return self.weight(1, length, size, scale=0.02)
 
     # -- the file

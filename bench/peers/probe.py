@@ -1,4 +1,4 @@
-"""What the machine gives at this moment: arithmetic in registers, and time that the host takes away."""
+"""Measures the machine at this moment: arithmetic in registers, and time that the host takes away."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Probe:
         return self.ask("lines")
 
     def enough_cores(self, threads: int) -> bool:
-        """Whether the threads have a core each, at this moment."""
+        """Returns whether the threads have a core each, at this moment."""
         if threads == 1:
             return True
         rate = self.rate(threads)
@@ -83,7 +83,7 @@ class Probe:
             self.process.communicate()
 
 
-# The flags of /proc/cpuinfo (x86, 64-bit ARM) that kernels are chosen by, and what people call them.
+# The flags of /proc/cpuinfo (x86, 64-bit ARM) that the choice of kernels depends on, and their usual names.
 INSTRUCTION_SETS = {
     "avx2": "AVX2",
     "avx512f": "AVX-512",

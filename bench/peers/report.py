@@ -7,13 +7,13 @@ import statistics
 
 LATHE, ORT, VINO = "lathe", "onnxruntime", "openvino"
 TITLES = {LATHE: "Lathe", ORT: "ONNX Runtime", VINO: "OpenVINO", "plan": "Lathe's plan"}
-# Of the geometric mean. None could hold of every model: a first run computes the network once, and what that takes has
-# a must of its own (ResNet-50 1.25).
+# Required ratios of the geometric mean. They could not hold for every model: a first run computes the network once, and
+# that time has a requirement of its own (ResNet-50 1.25).
 COST_MUSTS = {"load_ratio": 4, "plan_ratio": 20, "first_ratio": 2, "memory_ratio": 1.5}
 KINDS = {
     "fp32": "Networks in float32",
     "tiny": "Tiny models",
-    "int8": "Quantised",
+    "int8": "Quantized",
     "bf16": "In bfloat16 (opt-in), which ONNX Runtime does not have: it calculates in float32",
     "shared": "Models by other people",
 }
@@ -28,8 +28,8 @@ def ratio_of(row: dict, peer: str, threads: int) -> dict | None:
 
 
 def means(rows: list[dict], peers: list[str], threads: list[int], kind: str = "fp32") -> dict:
-    """Over the models of a kind: {"onnxruntime": {"1": 1.42}}. Of other people's models only those where the call does
-    not matter: the table has tiny ones of its own."""
+    """Returns means over the models of a kind: {"onnxruntime": {"1": 1.42}}. Of shared models only those where
+    the call does not matter: the table has tiny ones of its own."""
     chosen = [row for row in rows if row["kind"] == kind and not (kind == "shared" and row["call_matters"])]
 
     def mean(peer: str, t: int) -> float | None:
@@ -94,7 +94,7 @@ def with_spread(ratio: dict | None) -> str:
 
 
 def agreement(row: dict) -> str:
-    """Of those who disagree with ONNX Runtime, who and by how much; of bfloat16, what it loses."""
+    """Says which engines disagree with ONNX Runtime and by how much; for bfloat16, how far it is off."""
     if row["kind"] == "bf16" and (lost := row["agree"].get(LATHE, {}).get("difference")):
         return f"off by {100 * lost:.2f} %"
     bad = [
@@ -149,8 +149,8 @@ def calls(rows: list[dict], engines: list[str], threads: int) -> str:
 
 
 def scaling(rows: list[dict], engines: list[str], threads: list[int]) -> str:
-    """How many times faster than one thread. What waits for memory (a small share of the peak) cannot be; and where a
-    line that another core wrote takes long to come over, layers wait for each other."""
+    """Says how many times faster than one thread engines are. Models that wait for memory (a small share of the peak)
+    cannot be; and if a cache line that another core wrote takes long to arrive, layers wait for each other."""
     more = [t for t in threads if t > 1]
     header = ["model", "% of peak on one"]
     for t in more:
@@ -226,7 +226,7 @@ def failures(rows: list[dict]) -> str:
 
 
 def busy(rows: list[dict], threads: list[int]) -> str:
-    """Whether the numbers are worth anything."""
+    """Says whether the numbers are reliable."""
     shares = [
         t["busy"]
         for row in rows

@@ -113,9 +113,9 @@ struct OperandView {
   std::optional<SymShape> shape;        // with symbols; nothing: the rank is unknown
 };
 /// Returns why a kernel cannot run a node, or nothing where it can.
-using KernelQuestion = std::function<std::optional<std::string>(const AttributeView& attributes,
-                                                                std::span<const OperandView> inputs,
-                                                                std::span<const OperandView> outputs)>;
+using KernelRefusal = std::function<std::optional<std::string>(const AttributeView& attributes,
+                                                               std::span<const OperandView> inputs,
+                                                               std::span<const OperandView> outputs)>;
 
 /// A kernel that a plug-in adds.
 struct PluginKernel {
@@ -123,7 +123,7 @@ struct PluginKernel {
   std::string name = {};             // unique name, which plans store: "npu.relu"
   std::string backend = {};          // a registered device; "cpu" or empty: host memory
   /// Returns why the kernel cannot run a node, or nothing where it can. Empty: it can run all.
-  KernelQuestion refuse = {};
+  KernelRefusal refuse = {};
   std::function<void(KernelCall&)> run = {};  // computes the outputs
 };
 

@@ -26,7 +26,7 @@ enum class OptimizationLevel : uint8_t {
   none,      // the graph as imported; constants are folded all the same
   basic,     // rewrites that hold whatever comes after: identities, repeated work, chains of casts and
              // movements, folding into weights
-  extended,  // composed patterns become the operators they spell (Gelu, LayerNormalization, …)
+  extended,  // composed patterns become the operators they compute (Gelu, LayerNormalization, …)
   all,       // everything
 };
 /// Holds all levels, the lowest first.
@@ -85,8 +85,8 @@ struct BuildOptions {
   /// Selects how much the graph optimizer does.
   OptimizationLevel level = OptimizationLevel::all;
   /// Switches single passes on ("+name") or off ("-name"), whatever the level. "-name" also switches off a
-  /// rewrite for this machine: few-bits-products, quantized-layout, quantized-products, blocked-layout,
-  /// convolution-pairs, scaled-inputs, short-images.
+  /// rewrite for this machine: low-bit-matmuls, quantized-layout, quantized-products, blocked-layout,
+  /// conv-depthwise-fusion, scaled-inputs, f16-activations.
   std::vector<std::string> passes = {};
   /// False: an operator without a fast kernel throws Code::build_reference_forbidden.
   bool allow_reference = true;
@@ -144,7 +144,7 @@ struct BuildOptions {
   bool verify_weights = false;
   /// Shared libraries that bring devices or operators (lathe/backend.h).
   std::vector<std::filesystem::path> plugins = {};
-  /// Called with the stage ("load", "import", "optimise", "plan") and the fraction done; where it returns
+  /// Called with the stage ("load", "import", "optimize", "plan") and the fraction done; where it returns
   /// false the build throws Code::cancelled. TensorRT: IProgressMonitor.
   std::function<bool(std::string_view stage, double fraction)> progress = {};
 };

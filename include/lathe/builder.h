@@ -1,4 +1,4 @@
-// From networks to engines, and from files to networks, with TensorRT's names.
+// Builds engines from networks, and parses networks from files, with TensorRT's names.
 #pragma once
 
 #include <cstddef>

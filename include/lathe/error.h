@@ -114,7 +114,7 @@ struct Diagnostic {
   Severity severity = Severity::error;   // error or warning
 
   /// Returns it as one line: lathe: error E2304: check, node "conv1" (Conv): expected …, got …; remedy
-  LATHE_API std::string sentence() const;
+  LATHE_API std::string message() const;
 };
 
 /// The only exception that this library throws. Copyable; safe to keep after the call.

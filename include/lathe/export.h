@@ -1,4 +1,4 @@
-// Which symbols leave the shared libraries: exactly those marked LATHE_API.
+// LATHE_API marks the symbols that the shared libraries export; there are no others.
 #pragma once
 
 #if defined(LATHE_STATIC)

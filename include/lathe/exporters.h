@@ -1,5 +1,5 @@
-// From a published checkpoint (config.json and weights) to ONNX files that were run and compared: what
-// Hugging Face Optimum does, with its names, without Python and PyTorch.
+// Exports a published checkpoint (config.json and weights) to ONNX files, runs and compares them: as Hugging
+// Face Optimum does, with its names, without Python and PyTorch.
 //
 //   lathe::exporters::export_checkpoint("bert-base-uncased", "bert_onnx", {.task = "fill-mask"});
 #pragma once

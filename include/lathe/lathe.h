@@ -7,6 +7,7 @@
 #include "lathe/checkpoint.h"
 #include "lathe/dim.h"
 #include "lathe/engine.h"
+#include "lathe/enum_names.h"
 #include "lathe/error.h"
 #include "lathe/executor.h"
 #include "lathe/exporters.h"

@@ -313,7 +313,7 @@ class LATHE_API Network {
   /// Adds a loop (ONNX Loop or Scan); `body` fills it. Outputs: those that the body declares, in order.
   /// TensorRT: ILoop.
   Layer add_loop(const LoopOptions& o, const std::function<void(LoopBody&)>& body);
-  /// Adds an operator of somebody else's domain, from a plug-in (lathe/backend.h) that is given to the
+  /// Adds an operator of another domain, from a plug-in (lathe/backend.h) that is given to the
   /// engine's build. `output_types`, such as "float[N,3]", are declared, since nothing is known of it here.
   /// Throws Code::not_supported for bodies. TensorRT: INetworkDefinition::addPluginV3.
   Layer add_plugin(const std::string& domain, const std::string& op, const std::vector<TensorRef>& inputs,

@@ -31,9 +31,9 @@ LATHE_API OptimizedModel optimize(const onnx::Model& model, const BuildOptions& 
 
 /// Describes a pass of the graph optimizer, or a rewrite for this machine.
 struct PassInfo {
-  std::string name, says;   // and what it does, in a sentence
-  OptimizationLevel level;  // lowest level that runs it
-  bool by_default = true;   // false: only runs where "+name" asks for it
+  std::string name, description;  // and what it does, in a sentence
+  OptimizationLevel level;        // lowest level that runs it
+  bool by_default = true;         // false: only runs where "+name" asks for it
 };
 
 /// Returns the passes of the graph optimizer, by name.

@@ -1,5 +1,5 @@
-// From texts to tokens, as the tokenizer.json of a Hugging Face model describes it: WordPiece, the tokens of
-// BERT and its relatives.
+// Converts texts to tokens, as the tokenizer.json of a Hugging Face model describes it: WordPiece, the tokens
+// of BERT and its relatives.
 //
 //   auto tokenizer = lathe::Tokenizer::open("checkpoint").with_padding(lathe::Padding{});
 //   auto outputs = context.run(tokenizer.inputs({"a sentence", "another one"}));

@@ -58,8 +58,10 @@ inferred_size = "inferred_size"  # in the reshape of add_shuffle: the size that 
 
 def operators(pattern: str = "*") -> list[dict[str, Any]]:
     """Returns the supported operators whose name fits the shell pattern, with their versions, types and kernels.
-    Each is a dict: "domain" ("" is ai.onnx), "name", "versions", "kernels", "fast" (types that have a kernel other than
-    the reference), "differentiable" and "component" (the optional component that it needs, or None). Thread-safe."""
+    Each is a dict: "domain" ("" is ai.onnx), "name", "folder" (under src/ops), "versions", "kernels", "internal_forms"
+    (operators of the library's own that may run in its place, each with "name", "folder" and "kernels"), "fast" (types
+    that have a kernel other than the reference), "differentiable" and "component" (the optional component that it
+    needs, or None). Thread-safe."""
     return _lathe.operators(pattern)
 
 

@@ -83,7 +83,7 @@ def _inputs(given: Mapping[str, Any] | Sequence[Any], declared: Sequence[IoInfo]
 
 
 def _outputs(values: Mapping[str, Any], declared: Sequence[IoInfo]) -> dict[str, Any]:
-    """In the model's order."""
+    """Returns the outputs in the model's order."""
     return {io.name: from_value(values[io.name]) for io in declared}
 
 

@@ -43,7 +43,7 @@ _PACKED_BITS = {"float4e2m1": 4, "int4": 4, "uint4": 4, "int2": 2, "uint2": 2}
 _TO_NARROW = {name: np.dtype(getattr(ml_dtypes, other)) for name, other in _NARROW.items() if hasattr(ml_dtypes, other)}
 _FROM_NARROW = {dtype: name for name, dtype in _TO_NARROW.items()}
 
-# What ONNX's type strings call the element types: "tensor(float)".
+# The names of element types in ONNX's type strings, as in "tensor(float)".
 ONNX_NAMES = {"float": "float32", "double": "float64"}
 
 

@@ -98,7 +98,7 @@ class Backend(_Base):
 
 
 def _build_options(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Without what the suite passes for its own use."""
+    """Returns the options without those that the suite passes for its own use."""
     return {name: value for name, value in kwargs.items() if name not in ("rtol", "atol")}
 
 

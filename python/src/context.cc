@@ -1,4 +1,5 @@
-// Contexts: a run at a time, on bound memory where the caller wants it, with listeners that may raise.
+// Bindings of contexts: one run at a time, with bound memory if the caller wishes, and listeners that may
+// raise.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -12,8 +13,8 @@
 namespace lathe::python {
 namespace {
 
-/// A context with what Python makes necessary: callers on many threads are told off instead of racing, and
-/// what a listener raises comes out of the run.
+/// A context for Python: simultaneous calls by several threads are refused, and exceptions of listeners are
+/// raised by the run.
 class GuardedContext {
  public:
   explicit GuardedContext(Context c) : context_(std::move(c)) {}
@@ -50,7 +51,7 @@ class GuardedContext {
       tap_ = std::move(listener);
       if (tap_.is_none()) return c.on_tap({});
       c.on_tap([this](std::string_view name, const Value& v) {
-        tell(tap_, [&] { tap_(text(name), to_python(owned(v))); });
+        call_listener(tap_, [&] { tap_(text(name), to_python(owned(v))); });
       });
     });
   }
@@ -59,7 +60,7 @@ class GuardedContext {
       step_ = std::move(listener);
       if (step_.is_none()) return c.on_step({});
       c.on_step([this](const StepRun& s) {
-        tell(step_, [&] { step_(text(s.node), text(s.op), text(s.kernel), s.seconds); });
+        call_listener(step_, [&] { step_(text(s.node), text(s.op), text(s.kernel), s.seconds); });
       });
     });
   }
@@ -74,7 +75,7 @@ class GuardedContext {
   static nb::str text(std::string_view s) { return nb::str(s.data(), s.size()); }
 
   template <class F>
-  void tell(const nb::object& listener, F&& call) {
+  void call_listener(const nb::object& listener, F&& call) {
     nb::gil_scoped_acquire gil;
     try {
       if (listener.is_valid()) call();

@@ -99,7 +99,7 @@ nb::dict tuning_of(const Engine& e) {
   return d;
 }
 
-/// A Python function that is told how far a build is; what it raises ends the build.
+/// A Python function that gets the progress of a build; an exception of it ends the build.
 class ProgressListener {
  public:
   explicit ProgressListener(nb::object f) : f_(std::move(f)) {}

@@ -29,7 +29,7 @@ nb::dict to_python(const Diagnostic& d) {
   fields["expected"] = text(d.expected);
   fields["got"] = text(d.got);
   fields["remedy"] = text(d.remedy);
-  fields["text"] = text(d.sentence());
+  fields["text"] = text(d.message());
   return fields;
 }
 

@@ -1,5 +1,5 @@
-// Exports: configurations and architectures that Python classes bring, and the export itself. The interpreter
-// lock is held while Python is asked; an export lets go of it between.
+// Bindings of exports: configurations and architectures of Python classes, and the export itself. An export
+// holds the interpreter lock only while it calls Python.
 #include "lathe/exporters.h"
 
 #include <nanobind/stl/filesystem.h>
@@ -63,7 +63,7 @@ DummyShapes shapes_from_python(const nb::dict& d) {
   return s;
 }
 
-/// A Python object that is copied and let go of by threads without the interpreter lock.
+/// A Python object that threads may copy and release without the interpreter lock.
 using Held = std::shared_ptr<nb::object>;
 Held held(nb::object o) {
   return {new nb::object(std::move(o)), [](nb::object* p) {
@@ -72,8 +72,8 @@ Held held(nb::object o) {
           }};
 }
 
-/// What a Python class says of itself; its methods are asked when they are needed.
-struct Said {
+/// The fields of a Python class. Its methods are called when they are needed.
+struct ClassFields {
   Held self;
   NormalizedConfigKind::Names words;
   std::vector<std::string> forward_arguments;
@@ -81,7 +81,7 @@ struct Said {
   int opset = 18;
   bool pads_mask = false;  // of configs with past
 
-  explicit Said(nb::object s) : self(held(s)) {
+  explicit ClassFields(nb::object s) : self(held(s)) {
     words = nb::cast<NormalizedConfigKind::Names>(s.attr("_words")());
     forward_arguments = nb::cast<std::vector<std::string>>(s.attr("_forward_arguments")());
     atol = nb::cast<double>(s.attr("ATOL_FOR_VALIDATION"));
@@ -132,14 +132,14 @@ class PythonGenerator : public DummyInputGenerator {
   Held self_;
   std::vector<std::string> names_;
 };
-DummyInputGeneratorClass generator_class_of(nb::object said) {
-  if (nb::isinstance<nb::str>(said)) return nb::cast<std::string>(said).c_str();
-  return DummyInputGeneratorClass::Make([make = held(said)](const std::string& task,
-                                                            const NormalizedConfig& config,
-                                                            const DummyShapes& shapes, const Preprocessors&) {
-    const nb::gil_scoped_acquire lock;
-    return std::make_unique<PythonGenerator>(*make, task, config, shapes);
-  });
+DummyInputGeneratorClass generator_class_of(nb::object fields) {
+  if (nb::isinstance<nb::str>(fields)) return nb::cast<std::string>(fields).c_str();
+  return DummyInputGeneratorClass::Make(
+      [make = held(fields)](const std::string& task, const NormalizedConfig& config,
+                            const DummyShapes& shapes, const Preprocessors&) {
+        const nb::gil_scoped_acquire lock;
+        return std::make_unique<PythonGenerator>(*make, task, config, shapes);
+      });
 }
 
 /// A class of the library with what a Python class derived from it says otherwise. With `plain` it says
@@ -147,8 +147,8 @@ DummyInputGeneratorClass generator_class_of(nb::object said) {
 template <class Base>
 class FromPython : public Base {
  public:
-  FromPython(const ModelConfig& config, const OnnxConfigOptions& options, Said said, bool plain)
-      : Base(config, options), said_(std::move(said)), plain_(plain) {}
+  FromPython(const ModelConfig& config, const OnnxConfigOptions& options, ClassFields fields, bool plain)
+      : Base(config, options), fields_(std::move(fields)), plain_(plain) {}
   NamedAxes inputs() const override {
     if (plain_) {
       if constexpr (requires(const Base& b) { b.Base::inputs(); } && !std::is_abstract_v<Base>)
@@ -166,10 +166,10 @@ class FromPython : public Base {
     return axes_from_python(asked().attr("outputs"));
   }
   NormalizedConfigKind normalized_config_kind() const override {
-    return Base::normalized_config_kind().with_args(said_.words, true);
+    return Base::normalized_config_kind().with_args(fields_.words, true);
   }
-  double atol_for_validation() const override { return said_.atol; }
-  int default_onnx_opset() const override { return said_.opset; }
+  double atol_for_validation() const override { return fields_.atol; }
+  int default_onnx_opset() const override { return fields_.opset; }
   std::map<std::string, std::string> values_override() const override {
     const nb::gil_scoped_acquire lock;
     auto all = Base::values_override();
@@ -177,10 +177,11 @@ class FromPython : public Base {
       all[key] = text;
     return all;
   }
-  /// Those that the class names, or what it inherits; what it makes itself goes before them.
+  /// Returns the generators that the class makes itself, then those that it names, or else the inherited
+  /// ones.
   std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
     const nb::gil_scoped_acquire lock;
-    const auto [own, named] = nb::cast<std::pair<nb::list, nb::list>>(said_.self->attr("_generators")());
+    const auto [own, named] = nb::cast<std::pair<nb::list, nb::list>>(fields_.self->attr("_generators")());
     std::vector<DummyInputGeneratorClass> all;
     for (nb::handle g : own) all.push_back(generator_class_of(nb::borrow(g)));
     for (nb::handle g : named) all.push_back(generator_class_of(nb::borrow(g)));
@@ -200,21 +201,21 @@ class FromPython : public Base {
     return all;
   }
   std::vector<std::string> forward_arguments() const override {
-    return said_.forward_arguments.empty() ? Base::forward_arguments() : said_.forward_arguments;
+    return fields_.forward_arguments.empty() ? Base::forward_arguments() : fields_.forward_arguments;
   }
 
  protected:
-  const Said& said() const { return said_; }
+  const ClassFields& fields() const { return fields_; }
 
  private:
   /// The Python object, told what this one is made for.
   nb::object asked() const {
     const OnnxConfigOptions& o = this->options();
-    return said_.self->attr("_for")(o.task, o.use_past, o.use_past_in_inputs,
-                                    std::string(name_of(o.behavior)), std::string(name_of(o.int_type)),
-                                    std::string(name_of(o.float_type)));
+    return fields_.self->attr("_for")(o.task, o.use_past, o.use_past_in_inputs,
+                                      std::string(name_of(o.behavior)), std::string(name_of(o.int_type)),
+                                      std::string(name_of(o.float_type)));
   }
-  Said said_;
+  ClassFields fields_;
   bool plain_;
 };
 
@@ -222,17 +223,18 @@ template <class Base>
 class PastFromPython : public FromPython<Base> {
  public:
   using FromPython<Base>::FromPython;
-  bool pad_attention_mask_to_past() const override { return this->said().pads_mask; }
+  bool pad_attention_mask_to_past() const override { return this->fields().pads_mask; }
 };
 
-using Maker = std::shared_ptr<OnnxConfig> (*)(const ModelConfig&, const OnnxConfigOptions&, Said, bool);
+using Maker = std::shared_ptr<OnnxConfig> (*)(const ModelConfig&, const OnnxConfigOptions&, ClassFields,
+                                              bool);
 template <class Base>
 std::shared_ptr<OnnxConfig> make_from_python(const ModelConfig& config, const OnnxConfigOptions& options,
-                                             Said said, bool plain) {
+                                             ClassFields fields, bool plain) {
   if constexpr (std::is_base_of_v<OnnxConfigWithPast, Base>)
-    return std::make_shared<PastFromPython<Base>>(config, options, std::move(said), plain);
+    return std::make_shared<PastFromPython<Base>>(config, options, std::move(fields), plain);
   else
-    return std::make_shared<FromPython<Base>>(config, options, std::move(said), plain);
+    return std::make_shared<FromPython<Base>>(config, options, std::move(fields), plain);
 }
 const std::map<std::string, Maker>& makers() {
   static const std::map<std::string, Maker> all = {
@@ -307,7 +309,7 @@ class ModuleModel : public nn::Model {
   }
   void fields(nn::Fields& f) override {
     const nb::gil_scoped_acquire lock;
-    // Under no name: its paths are those of the module itself, which is emitted with this one.
+    // The name is empty, so that its paths are those of the module itself, which is emitted with this one.
     f("", nb::cast<nn::Module&>(self_.attr("_native")));
   }
   nn::Outputs forward(Network& network, const nn::Inputs& inputs) const override {
@@ -472,11 +474,11 @@ void bind_tasks(nb::module_& m) {
                 type, tasks,
                 [maker, make = held(make)](const ModelConfig& config, const OnnxConfigOptions& o) {
                   const nb::gil_scoped_acquire lock;
-                  return maker(
-                      config, o,
-                      Said((*make)(o.task, o.use_past, o.use_past_in_inputs, std::string(name_of(o.behavior)),
+                  return maker(config, o,
+                               ClassFields((*make)(
+                                   o.task, o.use_past, o.use_past_in_inputs, std::string(name_of(o.behavior)),
                                    std::string(name_of(o.int_type)), std::string(name_of(o.float_type)))),
-                      false);
+                               false);
                 },
                 overwrite);
           },
@@ -506,10 +508,10 @@ std::shared_ptr<OnnxConfig> made_for(const Asked& a, bool plain) {
   return makers().at(text(0))(
       ModelConfig::parse(text(2)),
       options_from_python(text(3), nb::cast<bool>(a[4]), nb::cast<bool>(a[5]), text(6), text(7), text(8)),
-      Said(nb::borrow(a[1])), plain);
+      ClassFields(nb::borrow(a[1])), plain);
 }
 
-/// Of whatever type it is.
+/// Returns the value of a field, whatever its type.
 nb::object value_of(const NormalizedConfig& c, const std::string& word) {
   nb::object found;
   const auto tried = [&]<class T>() {
@@ -575,7 +577,7 @@ void bind_normalized_config(nb::module_& m) {
 void bind_exporters(nb::module_& m) {
   bind_tasks(m);
   bind_normalized_config(m);
-  // What a Python class inherits: asked by name.
+  // Methods that a Python class inherits.
   m.def(
       "plain_axes",
       [](const Asked& asked, bool outputs) {

@@ -9,19 +9,19 @@
 
 namespace lathe::python {
 
-/// As long as it lives, Ctrl-C cancels `control()` besides what Python does about it: a KeyboardInterrupt
-/// that would come when C++ returns comes within a moment. So only where Python would raise one: on its main
-/// thread, with its own handler in place. Made and ended under the interpreter lock.
+/// As long as it exists, Ctrl-C cancels `control()` besides what Python does about it: a KeyboardInterrupt
+/// that would come when C++ returns comes within a moment. It works only when Python would raise one: on its
+/// main thread, with its own handler in place. Made and destroyed under the interpreter lock.
 class Interrupt {
  public:
-  /// `theirs`: what else may cancel, or null. It is as before when this ends.
+  /// `theirs`: another control that may cancel, or null. It is as before when this is destroyed.
   explicit Interrupt(RunControl* theirs);
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
   RunControl* control() const { return control_; }
-  /// KeyboardInterrupt, where it was that.
+  /// Raises KeyboardInterrupt if Ctrl-C was the reason.
   void raise() const;
 
  private:

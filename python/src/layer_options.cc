@@ -4,105 +4,88 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <initializer_list>
-
+#include "lathe/enum_names.h"
 #include "network.h"
 
 namespace lathe::python {
 namespace {
 
-/// Members are numbered from 0 in the order of their names.
 template <class E>
-void bind_enum(nb::module_& m, const char* name, std::initializer_list<const char*> members,
-               const char* doc) {
-  nb::enum_<E> e(m, name, doc);
+void bind_enum(nb::module_& m, const char* doc) {
+  nb::enum_<E> e(m, std::string(enum_name<E>()).c_str(), doc);
   uint8_t next = 0;
-  for (const char* member : members) e.value(member, static_cast<E>(next++));
+  for (const std::string_view member : member_names<E>())
+    e.value(std::string(member).c_str(), static_cast<E>(next++));
 }
 
 void bind_enums(nb::module_& m) {
   bind_enum<PaddingMode>(
-      m, "PaddingMode", {"explicit_pads", "same_upper", "same_lower", "valid"},
+      m,
       "Selects how missing pads are found: as given; same_upper and same_lower, so that the output is "
       "ceil(input / stride) with the odd pad behind or before; valid, none.");
-  bind_enum<PoolingType>(m, "PoolingType", {"max", "average", "max_average_blend"},
+  bind_enum<PoolingType>(m,
                          "Selects how a window becomes one element, TensorRT's PoolingType; "
                          "max_average_blend is (1 - blend) * max + blend * average.");
   bind_enum<ActivationType>(
-      m, "ActivationType",
-      {"relu", "sigmoid", "tanh", "leaky_relu", "elu", "selu", "softsign", "softplus", "clip", "hard_sigmoid",
-       "scaled_tanh", "thresholded_relu", "gelu_erf", "gelu_tanh"},
+      m,
       "Activations, with TensorRT's names; gelu_erf is exact and gelu_tanh is its approximation. "
       "lathe.Network.add_activation says what alpha and beta are.");
   bind_enum<UnaryOperation>(
-      m, "UnaryOperation",
-      {"exp",   "log",  "sqrt",        "recip", "abs",   "neg",   "sin",   "cos",   "tan",
-       "sinh",  "cosh", "asin",        "acos",  "atan",  "asinh", "acosh", "atanh", "ceil",
-       "floor", "erf",  "logical_not", "sign",  "round", "isinf", "isnan"},
+      m,
       "Elementwise functions of one tensor, TensorRT's UnaryOperation; recip is 1 / x, round goes to the "
       "nearest, halves to even.");
-  bind_enum<ElementWiseOperation>(m, "ElementWiseOperation",
-                                  {"sum", "prod", "max", "min", "sub", "div", "pow", "floor_div",
-                                   "logical_and", "logical_or", "logical_xor", "equal", "greater", "less"},
+  bind_enum<ElementWiseOperation>(m,
                                   "Elementwise functions of two tensors, with TensorRT's names; floor_div "
                                   "rounds to minus infinity, for integers too.");
   bind_enum<NormalizationType>(
-      m, "NormalizationType", {"layer", "rms", "instance", "group"},
+      m,
       "Selects the axes that are normalized over: layer, an axis and all behind it; rms, the same without "
       "mean; instance, the spatial axes; group, the spatial axes and the channels of a group.");
   bind_enum<MatrixOperation>(
-      m, "MatrixOperation", {"none", "transpose", "vector"},
+      m,
       "Selects what is done to an operand of a matrix product first, TensorRT's MatrixOperation; with vector "
       "the last axis alone takes part, and those before it are of the batch.");
   bind_enum<ReduceOperation>(
-      m, "ReduceOperation",
-      {"sum", "prod", "max", "min", "avg", "l1", "l2", "log_sum", "log_sum_exp", "sum_square"},
-      "Reductions, with the names of TensorRT and ONNX: ReduceSum, ReduceL1, ReduceLogSumExp and so on.");
-  bind_enum<TopKOperation>(m, "TopKOperation", {"max", "min"},
+      m, "Reductions, with the names of TensorRT and ONNX: ReduceSum, ReduceL1, ReduceLogSumExp and so on.");
+  bind_enum<TopKOperation>(m,
                            "Selects elements, TensorRT's TopKOperation: max, the greatest; min, the least.");
-  bind_enum<CumulativeOperation>(m, "CumulativeOperation", {"sum", "prod"},
-                                 "Running sums and products, ONNX CumSum and CumProd.");
+  bind_enum<CumulativeOperation>(m, "Running sums and products, ONNX CumSum and CumProd.");
   bind_enum<GatherMode>(
-      m, "GatherMode", {"slices", "elements", "nd"},
+      m,
       "Selects how indices are read, TensorRT's GatherMode: slices, whole slices of an axis; elements, one "
       "element for every index; nd, the last axis of the indices is a position.");
-  bind_enum<ScatterMode>(m, "ScatterMode", {"elements", "nd"},
+  bind_enum<ScatterMode>(m,
                          "Selects how indices are read, TensorRT's ScatterMode: elements, one element for "
                          "every index; nd, the last axis of the indices is a position.");
-  bind_enum<ScatterReduction>(m, "ScatterReduction", {"none", "add", "mul", "max", "min"},
+  bind_enum<ScatterReduction>(m,
                               "Selects how updates are combined with what is there, the attribute reduction "
                               "of ONNX ScatterElements; none replaces it.");
-  bind_enum<SliceMode>(m, "SliceMode", {"strict", "wrap", "clamp", "fill", "reflect"},
+  bind_enum<SliceMode>(m,
                        "Selects what is read beyond the input, with TensorRT's names: strict allows nothing "
                        "there; wrap goes on at the other end; clamp repeats the edge; fill gives a value; "
                        "reflect goes back without repeating the edge.");
-  bind_enum<PaddingFill>(m, "PaddingFill", {"constant", "reflect", "edge", "wrap"},
+  bind_enum<PaddingFill>(m,
                          "Selects what is added, the attribute mode of ONNX Pad: a constant, the inside "
                          "mirrored without the edge (reflect), the edge repeated, or the other end (wrap).");
   bind_enum<InterpolationMode>(
-      m, "InterpolationMode", {"nearest", "linear", "cubic"},
-      "Selects how elements between others are found, the attribute mode of ONNX Resize and GridSample.");
+      m, "Selects how elements between others are found, the attribute mode of ONNX Resize and GridSample.");
   bind_enum<CoordinateTransformation>(
-      m, "CoordinateTransformation",
-      {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "half_pixel_symmetric"},
+      m,
       "Selects how coordinates of the output become those of the input, coordinate_transformation_mode of "
       "ONNX Resize.");
-  bind_enum<NearestRounding>(m, "NearestRounding",
-                             {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"},
-                             "Selects which element is the nearest, nearest_mode of ONNX Resize.");
-  bind_enum<GridPadding>(m, "GridPadding", {"zeros", "border", "reflection"},
-                         "Selects what is read beyond the input, padding_mode of ONNX GridSample.");
-  bind_enum<BoxFormat>(m, "BoxFormat", {"corners", "center_size"},
+  bind_enum<NearestRounding>(m, "Selects which element is the nearest, nearest_mode of ONNX Resize.");
+  bind_enum<GridPadding>(m, "Selects what is read beyond the input, padding_mode of ONNX GridSample.");
+  bind_enum<BoxFormat>(m,
                        "Selects how boxes are written: corners, [y1, x1, y2, x2]; center_size, [x_center, "
                        "y_center, width, height].");
-  bind_enum<FillOperation>(m, "FillOperation", {"linspace", "random_uniform", "random_normal"},
+  bind_enum<FillOperation>(m,
                            "Selects how elements are generated, with TensorRT's names; "
                            "lathe.Network.add_fill gives the formulas.");
-  bind_enum<KvCacheMode>(m, "KvCacheMode", {"linear", "ring"},
+  bind_enum<KvCacheMode>(m,
                          "Selects what writing beyond the end of a cache does: linear makes it an error of "
                          "the run, ring goes on at its start.");
   bind_enum<LoopOutput>(
-      m, "LoopOutput", {"last_value", "concatenate", "reverse"},
+      m,
       "Selects what an output of a loop is, TensorRT's LoopOutput: the last_value of a recurrence, or the "
       "values of all iterations in order (concatenate) or backwards (reverse).");
 }
@@ -128,7 +111,7 @@ class Options {
         [member](O& o, const std::string& t) { o.*member = type_named(t); }, doc_of(name).c_str());
     return *this;
   }
-  /// Only written: what is read of sizes are the shapes of tensors.
+  /// Sizes can only be set; programs read the shapes of tensors instead.
   template <class T>
   Options& sizes(const char* name, T O::*member) {
     class_.def_prop_rw(

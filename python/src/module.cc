@@ -7,7 +7,7 @@ NB_MODULE(_lathe, m) {
   lathe::initialize();
   m.def(
       "version", [] { return std::string(lathe::version()); }, "The version of the library, \"0.1.0\".");
-  // What a program still holds when the interpreter ends is its own affair.
+  // Objects that a program still has when the interpreter ends are no leaks.
   nanobind::set_leak_warnings(false);
   lathe::python::bind_errors(m);
   lathe::python::bind_values(m);

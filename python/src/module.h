@@ -1,4 +1,4 @@
-// What the parts of the module _lathe share.
+// Common declarations of the parts of the module _lathe.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,7 +9,7 @@ namespace lathe::python {
 
 namespace nb = nanobind;
 
-/// An argument as a T, or a TypeError that says what was expected.
+/// Returns an argument as a T, or throws a TypeError that says what was expected.
 template <class T>
 T argument(nb::handle h, const char* expected, bool convert = true) {
   T value;
@@ -38,9 +38,9 @@ DataType type_named(const std::string& name);
 /// "text", "json" or "dot". Throws Code::bad_argument.
 GraphFormat graph_format(const std::string& form);
 
-/// Tensor, SparseTensor, list, dict or None, as values.cc describes them.
+/// Returns a Tensor, SparseTensor, list, dict or None, as values.cc describes them.
 nb::object to_python(const Value& v);
-/// The way back. Throws Code::run_bad_input for anything else; `elem` is the element type of an empty list.
+/// The inverse. Throws Code::run_bad_input for anything else; `elem` is the element type of an empty list.
 Value from_python(nb::handle h, DataType elem = DataType::undefined);
 
 /// A dict of names, both ways.

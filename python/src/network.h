@@ -1,4 +1,4 @@
-// What the bindings of networks share.
+// Common declarations of the bindings of networks.
 #pragma once
 
 #include "module.h"

@@ -38,7 +38,7 @@ class PythonModule : public nn::Module {
     const nb::object self = self_();
     if (!self.is_none()) members_from_python(self, f);
   }
-  /// The object that this stands for; none when it is gone.
+  /// The Python object of this module; none when it no longer exists.
   nb::object object() const { return self_(); }
   std::optional<TensorRef> instead(const TensorRef& x) const { return substituted(x); }
 
@@ -66,7 +66,7 @@ class Members : public nn::Fields {
   std::string wanted_;
 };
 
-/// Of what the library's classes give where a bias was not asked for: nothing.
+/// Replaces the parameter `name` of a module. Throws AttributeError if it has none of that name.
 void tie(nn::Module& m, const std::string& name, const nn::Parameter& p) {
   Members members(name);
   m.fields(members);
@@ -177,7 +177,7 @@ void bind_tree(nb::module_& m) {
           "to", [](nn::Module& self, const std::string& type) { self.to(type_named(type)); },
           "Sets the type of all floating-point parameters.")
       .def("bind", &bind, "Binds the tensors of a checkpoint and returns a report.")
-      // What members of its own class append goes where the module is emitted.
+      // Operators that a module's own methods append go to the network in which the module is emitted.
       .def(
           "network", [](const nn::Module& self, const TensorRef& x) { return nn::Ops(self, x).network(); },
           "Returns the network that the module appends to.")

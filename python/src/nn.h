@@ -1,4 +1,4 @@
-// What bindings of modules share.
+// Common declarations of the bindings of modules.
 #pragma once
 
 #include "lathe/nn.h"

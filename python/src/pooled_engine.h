@@ -1,4 +1,4 @@
-// What Python's engines are.
+// The class behind engines in Python.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace lathe::python {
 
-/// An engine and the contexts that wait for the next call: run() may be called from many threads.
+/// An engine and its idle contexts: run() may be called from many threads.
 class PooledEngine {
  public:
   explicit PooledEngine(Engine e) : engine_(std::move(e)) {}
@@ -19,7 +19,7 @@ class PooledEngine {
 
   NamedValues run(const NamedValues& inputs, RunControl* control) {
     std::unique_ptr<Context> context = take();
-    // A context that failed is as good as before, so it goes back either way.
+    // A context can be used again after a failed run, so it goes back either way.
     struct Return {
       PooledEngine& pool;
       std::unique_ptr<Context>& context;
@@ -28,7 +28,7 @@ class PooledEngine {
     return context->run(inputs, control);
   }
 
-  /// Contexts that run meanwhile stay.
+  /// Destroys idle contexts; those that run stay.
   void trim() {
     std::vector<std::unique_ptr<Context>> idle;
     {

@@ -1,4 +1,4 @@
-// Weights exchanged, engines inspected, and what was measured.
+// Bindings of refits, inspectors and timing caches.
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
@@ -26,7 +26,7 @@ nb::dict to_python(const RefitReport& r) {
   return d;
 }
 
-/// `copy`: whoever gave it may write to it afterwards.
+/// `copy`: makes a copy, so that the caller may write to the array afterwards.
 Tensor weights_from_python(const Tensor& t, bool copy) { return copy ? t.clone() : t; }
 
 NamedWeights weights_from_python(const nb::dict& given, bool copy) {

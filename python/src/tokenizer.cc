@@ -1,4 +1,4 @@
-// Tokenizers. Offsets are told in characters, as Python counts them.
+// Bindings of tokenizers. Offsets are in characters, as Python counts them.
 #include "lathe/tokenizer.h"
 
 #include <nanobind/stl/filesystem.h>

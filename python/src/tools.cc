@@ -1,4 +1,4 @@
-// What is asked about models without running them, the registry, and facts about this machine.
+// Functions that inspect models without running them, the registry, and facts about this machine.
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
@@ -12,8 +12,20 @@
 namespace lathe::python {
 namespace {
 
+nb::list kernels_to_python(const std::vector<OperatorInfo::KernelInfo>& kernels) {
+  nb::list l;
+  for (const auto& k : kernels) {
+    nb::dict d;
+    d["name"] = k.name;
+    d["backend"] = k.backend;
+    d["isa"] = k.isa;
+    l.append(d);
+  }
+  return l;
+}
+
 nb::dict operator_to_python(const OperatorInfo& op) {
-  nb::list versions, kernels;
+  nb::list versions, forms;
   for (const auto& v : op.versions) {
     nb::dict types;
     for (const auto& [variable, names] : v.types) types[variable.c_str()] = names;
@@ -24,18 +36,20 @@ nb::dict operator_to_python(const OperatorInfo& op) {
     d["types"] = types;
     versions.append(d);
   }
-  for (const auto& k : op.kernels) {
+  for (const auto& form : op.internal_forms) {
     nb::dict d;
-    d["name"] = k.name;
-    d["backend"] = k.backend;
-    d["isa"] = k.isa;
-    kernels.append(d);
+    d["name"] = form.name;
+    d["folder"] = form.folder;
+    d["kernels"] = kernels_to_python(form.kernels);
+    forms.append(d);
   }
   nb::dict d;
   d["domain"] = op.domain;
   d["name"] = op.name;
+  d["folder"] = op.folder;
   d["versions"] = versions;
-  d["kernels"] = kernels;
+  d["kernels"] = kernels_to_python(op.kernels);
+  d["internal_forms"] = forms;
   d["fast"] = op.fast;
   d["differentiable"] = op.differentiable;
   d["component"] = op.component.empty() ? nb::object(nb::none()) : nb::object(nb::cast(op.component));

@@ -130,8 +130,8 @@ Tensor tensor_from_strings(const std::vector<nb::object>& items, nb::handle shap
     refuse("as many strings as " + describe(s) + " has elements", std::to_string(items.size()));
   Tensor t(DataType::string, s);
   for (size_t i = 0; i < items.size(); ++i) {
-    // Held until it has been copied: what str() makes of an object that is none, or of a str of a class of
-    // its own as NumPy's, is nobody else's.
+    // The string is referenced until it has been copied: one that str() makes of other objects, or of derived
+    // classes like NumPy's, has no other reference.
     const nb::object item = PyBytes_Check(items[i].ptr()) ? items[i] : nb::object(nb::str(items[i]));
     char* data = nullptr;
     Py_ssize_t size = 0;
@@ -151,7 +151,7 @@ Tensor tensor_from_strings(const std::vector<nb::object>& items, nb::handle shap
   return t;
 }
 
-/// As str; bytes that are no UTF-8 survive the way back as surrogates.
+/// Returns a list of str. Bytes that are not UTF-8 become surrogates, so that they can be converted back.
 nb::list strings_of(const Tensor& t) {
   if (t.type() != DataType::string) refuse("a tensor of strings", describe(t));
   nb::list items;

@@ -1,7 +1,7 @@
 // Engines from networks.
 #include "lathe/builder.h"
 
-#include "build/plugin_schemas.h"
+#include "compiler/plugin_schemas.h"
 
 namespace lathe {
 

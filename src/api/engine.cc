@@ -1,8 +1,8 @@
-// From a model to an engine: import, build, and what runs it.
+// Makes an engine from a model: imports it, builds the plan, and prepares the engine that runs it.
 #include "base/cpu.h"
-#include "build/alignment.h"
-#include "build/build.h"
-#include "build/plugin_schemas.h"
+#include "compiler/alignment.h"
+#include "compiler/build.h"
+#include "compiler/plugin_schemas.h"
 #include "onnx/importer.h"
 #include "onnx/load.h"
 #include "runtime/engine_impl.h"
@@ -25,7 +25,7 @@ Engine Engine::build(const std::filesystem::path& path, const BuildOptions& opti
 
 Engine Engine::build(const onnx::Model& model, const BuildOptions& options) {
   std::shared_ptr<const Extensions> extensions = Extensions::load(options.plugins);
-  // What a wrong option would end with is said before the model is looked at.
+  // A wrong backend is an error before the model is read.
   backend_preference(options.backend, *extensions);
   report(options, "import");
   const std::shared_ptr<const SchemaCatalog> schemas = schemas_with(*extensions);

@@ -1,10 +1,10 @@
-// Models as people ask about them: a summary, the graph, the normal form.
+// Inspection of models: a summary, the graph, the normal form.
 #include <functional>
 #include <set>
 
 #include "api/work.h"
 #include "base/declared_sums.h"
-#include "build/lower.h"
+#include "compiler/lower.h"
 #include "lathe/check.h"
 #include "lathe/model_summary.h"
 #include "lathe/normalize.h"
@@ -125,7 +125,7 @@ std::string describe_graph(const onnx::Model& model, GraphFormat format,
 
 namespace {
 
-/// Is a function of the model written in an opset that is newer than this one?
+/// Returns whether a function of the model is written in an opset that is newer than this one.
 bool has_newer_functions(const onnx::Model& model, int opset) {
   for (const auto& f : model.proto.functions)
     for (const auto& o : f.opset_import)
@@ -137,7 +137,7 @@ bool has_newer_functions(const onnx::Model& model, int opset) {
 
 onnx::Model normalize(const onnx::Model& model, int opset) {
   ImportOptions options;
-  // What is kept as it is would go on speaking of operators that the opset does not have.
+  // Functions are not converted: if they stayed, they would use operators that the opset does not have.
   options.inline_functions = opset != 0 && has_newer_functions(model, opset);
   const SchemaCatalog& catalog = SchemaCatalog::standard();
   return export_model(*import_model(model, catalog, options), catalog, {.opset = opset});

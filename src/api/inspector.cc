@@ -2,7 +2,7 @@
 
 #include "api/json_writer.h"
 #include "kernel/select.h"
-#include "runtime/body_layouts.h"
+#include "runtime/body_memory_plans.h"
 #include "runtime/engine_impl.h"
 
 namespace lathe {
@@ -16,10 +16,10 @@ NamedShapes complete(const Engine::Impl& engine, const NamedShapes& given) {
     for (size_t axis = 0; axis < declared.size() && axis < shape.size(); ++axis)
       if (const auto name = declared[axis].symbol_name()) sizes.try_emplace(std::string(*name), shape[axis]);
   };
-  InputContract::Sizes seen = engine.contract.no_sizes();
+  InputValidator::Sizes seen = engine.validator.no_sizes();
   for (const auto& [name, shape] : given) {
     const size_t i = engine.input_index(name);
-    engine.contract.check_shape(i, shape, seen);
+    engine.validator.check_shape(i, shape, seen);
     if (engine.inputs[i].shape) learn(*engine.inputs[i].shape, shape);
   }
   for (const auto& [symbol, size] : plan.likely) sizes.try_emplace(symbol, size);
@@ -33,10 +33,10 @@ NamedShapes complete(const Engine::Impl& engine, const NamedShapes& given) {
   return all;
 }
 
-/// Nothing where shapes that were not given do not fit together.
-std::optional<Layout> layout_of(const Engine::Impl& engine, const NamedShapes& all, bool given) {
+/// Returns nothing if shapes that were not given do not fit together.
+std::optional<MemoryPlan> memory_plan_of(const Engine::Impl& engine, const NamedShapes& all, bool given) {
   try {
-    return engine.layout_for(all);
+    return engine.memory_plan_for(all);
   } catch (const Error&) {
     if (given) throw;
     return std::nullopt;
@@ -87,9 +87,9 @@ EngineInspector::EngineInspector(const Engine& engine, const NamedShapes& input_
   const Program& program = impl->program;
   weights_ = program.weight_bytes();
   shapes_ = complete(*impl, input_shapes);
-  std::vector<std::optional<Layout>> layouts(program.plan().graphs.size());
-  if (std::optional<Layout> main = layout_of(*impl, shapes_, !input_shapes.empty()))
-    layouts = layouts_of_all(program, std::move(*main));
+  std::vector<std::optional<MemoryPlan>> memory_plans(program.plan().graphs.size());
+  if (std::optional<MemoryPlan> main = memory_plan_of(*impl, shapes_, !input_shapes.empty()))
+    memory_plans = memory_plans_of_all(program, std::move(*main));
   ShapeTexts texts;
   std::vector<StepInfo> steps = engine.steps();
   size_t at = 0;
@@ -97,13 +97,13 @@ EngineInspector::EngineInspector(const Engine& engine, const NamedShapes& input_
     for (size_t i = 0; i < program.graph(g).steps.size(); ++i) {
       LayerInformation l{std::move(steps.at(at++)), {}, g, false, 0, 0, {}};
       l.tactic = tactic_text(l.kernel, l.tunables);
-      if (const std::optional<Layout>& layout = layouts[g]) {
+      if (const std::optional<MemoryPlan>& memory_plan = memory_plans[g]) {
         const auto look = [&](uint32_t v) -> CostOperand {
-          const Slot& slot = layout->slots[v];
+          const Slot& slot = memory_plan->slots[v];
           return {slot.type, slot.known ? &slot.shape : nullptr};
         };
         const StepCost cost =
-            cost_of(program.graph(g), program.graph(g).steps[i], look, texts, layout->in_place[i]);
+            cost_of(program.graph(g), program.graph(g).steps[i], look, texts, memory_plan->in_place[i]);
         l.known = cost.known;
         l.bytes = cost.bytes;
         l.flops = cost.flops;

@@ -1,4 +1,4 @@
-// Writes JSON as it goes, for documents of many thousands of small objects.
+// Writes JSON call by call, for documents of many thousands of small objects.
 #pragma once
 
 #include <charconv>
@@ -13,7 +13,7 @@
 namespace lathe {
 
 /// Every call writes one value, `member` a name before it; `end` closes the object or array that was opened
-/// last. Always valid JSON as long as calls are balanced; whatever the locale.
+/// last. The JSON is valid as long as calls are balanced, in any locale.
 class JsonWriter {
  public:
   JsonWriter& object() { return open('{', '}'); }
@@ -31,7 +31,7 @@ class JsonWriter {
     return *this;
   }
   JsonWriter& text(std::string_view s) { return raw(json_text(s)); }
-  /// What JSON has no number for becomes 0.
+  /// Writes a number; infinities and NaN, which JSON does not have, become 0.
   JsonWriter& number(double x) {
     char buffer[32];
     const auto end = std::to_chars(buffer, buffer + sizeof buffer, std::isfinite(x) ? x : 0.0).ptr;

@@ -1,4 +1,4 @@
-// The registry as people and programs ask for it.
+// The public interface of the registry of operators.
 #include "lathe/operators.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ bool is_fast(const OpSchema& s, DataType type, std::span<const SymShape> shapes)
     if (a.kind == "int")
       attributes.set(a.name, a.name == "to" ? static_cast<int64_t>(DataType::float32) : int64_t{1});
   }
-  std::vector<KernelRequest::Operand> inputs, outputs;
+  std::vector<KernelQuery::Operand> inputs, outputs;
   for (size_t i = 0; i < signature.inputs.size(); ++i) {
     if (i >= signature.min_inputs) break;
     inputs.push_back({.present = true,
@@ -47,14 +47,14 @@ bool is_fast(const OpSchema& s, DataType type, std::span<const SymShape> shapes)
   }
   for (size_t i = 0; i < std::max<size_t>(signature.min_outputs, 1) && i < signature.outputs.size(); ++i)
     outputs.push_back({.present = true, .type = type_of_parameter(signature.outputs[i]), .shape = shapes[0]});
-  const KernelRequest request{.inputs = inputs, .outputs = outputs, .isa = Isa::avx512};
+  const KernelQuery query{.inputs = inputs, .outputs = outputs, .isa = Isa::avx512};
   const KernelCatalog& kernels = KernelCatalog::standard();
   const OpCodec* codec = kernels.codec_of(s.domain(), s.name());
   return codec && std::ranges::any_of(kernels.candidates(s.domain(), s.name()), [&](const Kernel* k) {
            if (k->backend == "reference") return false;
            try {
              const auto op = decode_for(*k, *codec, attributes);
-             return !k->ask || k->ask(op.get(), request).accepted;
+             return !k->supports || k->supports(op.get(), query).accepted;
            } catch (const Error&) {
              return false;  // not a form of this operator
            }
@@ -87,11 +87,28 @@ std::vector<std::string> fast_types(const OpSchema& s) {
   return fast;
 }
 
+std::vector<OperatorInfo::KernelInfo> kernels_of(std::string_view domain, std::string_view op) {
+  std::vector<OperatorInfo::KernelInfo> found;
+  for (const Kernel* k : KernelCatalog::standard().candidates(domain, op))
+    found.push_back({k->name, k->backend, std::string(name_of(k->isa))});
+  return found;
+}
+
+std::vector<OperatorInfo::InternalForm> internal_forms_of(const OpSchema& s) {
+  const KernelCatalog& kernels = KernelCatalog::standard();
+  std::vector<OperatorInfo::InternalForm> found;
+  for (const std::string& form : kernels.internal_forms_of(s.domain(), s.name()))
+    found.push_back(
+        {form, std::string(kernels.candidates("lathe", form).at(0)->folder), kernels_of("lathe", form)});
+  return found;
+}
+
 OperatorInfo operator_info(const OpSchema& s) {
   OperatorInfo info{.domain = s.domain(), .name = s.name()};
   for (const Version& v : s.versions()) info.versions.push_back(version_info(v));
-  for (const Kernel* k : KernelCatalog::standard().candidates(s.domain(), s.name()))
-    info.kernels.push_back({k->name, k->backend, std::string(name_of(k->isa))});
+  info.kernels = kernels_of(s.domain(), s.name());
+  info.folder = s.folder();
+  info.internal_forms = internal_forms_of(s);
   info.component = KernelCatalog::standard().component_of(s.domain(), s.name());
   info.fast = fast_types(s);
   static const std::vector<std::string> differentiable = differentiable_operators();

@@ -1,4 +1,4 @@
-// The optimiser without an engine: model in, model out.
+// The optimizer without an engine: model in, model out.
 #include "lathe/optimize.h"
 
 #include <algorithm>
@@ -7,9 +7,9 @@
 #include <set>
 #include <string>
 
-#include "build/optimise.h"
-#include "build/rewrites.h"
-#include "build/unfold.h"
+#include "compiler/optimize.h"
+#include "compiler/rewrites.h"
+#include "compiler/unfold.h"
 #include "onnx/exporter.h"
 #include "onnx/importer.h"
 #include "tensor/alignment.h"
@@ -17,10 +17,10 @@
 namespace lathe {
 namespace {
 
-/// What the file says, or the oldest that is written: nodes of the file keep the versions that its author
-/// chose.
+/// Returns the opset of the file, or the oldest that can be written if that is newer: nodes of the file keep
+/// the versions that its author chose.
 int opset_of(const onnx::Model& model) {
-  int64_t opset = ExportOptions().least_opset;
+  int64_t opset = ExportOptions().min_opset;
   for (const onnx::OperatorSetIdProto& o : model.proto.opset_import)
     if (o.domain.value_or("").empty() || *o.domain == "ai.onnx")
       opset = std::max(opset, o.version.value_or(1));
@@ -74,7 +74,7 @@ class HiddenRows {
     if (const Tensor* known = g_.constant_tensor(mask)) return make_constant(mask, *known);
     const NodeId at = g_.value(mask).producer;
     if (at == no_id) return limited(mask);
-    // What only chooses or repeats has no other numbers than what it is made of.
+    // The output of an operator that only chooses or repeats has no other numbers than its inputs.
     const Node& n = g_.node(at);
     if (!n.domain.empty() || (n.op != "Where" && n.op != "Expand" && n.op != "Unsqueeze"))
       return limited(mask);
@@ -95,13 +95,13 @@ class HiddenRows {
     std::ranges::replace_if(t.as<float>(), hides, unseen);
     return g_.add_constant(g_.fresh_name(g_.value(mask).name), std::move(t));
   }
-  /// Of numbers that only a run knows.
+  /// Adds nodes that limit a mask whose numbers are known only in a run.
   ValueId limited(ValueId mask) {
     if (least_ == no_id) least_ = g_.add_constant(g_.fresh_name("unseen"), Tensor::scalar(unseen));
     const ValueType type = g_.value(mask).type;
-    ValueType truths = type;
-    truths.elem = DataType::boolean;
-    const ValueId seen = add("Max", {mask, least_}, type), hidden = add("IsInf", {mask}, truths);
+    ValueType boolean = type;
+    boolean.elem = DataType::boolean;
+    const ValueId seen = add("Max", {mask, least_}, type), hidden = add("IsInf", {mask}, boolean);
     return add("Where", {hidden, mask, seen}, type);
   }
   ValueId add(std::string op, std::vector<ValueId> inputs, ValueType type, Attributes attributes = {}) {
@@ -136,12 +136,12 @@ OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options, i
   const int written = opset ? opset : opset_of(model);
   Origins attention;
   add_attention_of_file(*graph, attention);
-  const Optimised done =
-      optimise(*graph, catalog, KernelCatalog::standard(), options,
-               {.dequantize = false, .newest_opset = opset, .for_others = true, .written_opset = written});
+  const Optimized done = optimize_graph(
+      *graph, catalog, KernelCatalog::standard(), options,
+      {.dequantize = false, .newest_opset = opset, .for_others = true, .written_opset = written});
   HiddenRows(*graph).write(attention);
   unfold_repeated(*graph, done.folds, UnfoldFor::files);
-  OptimizedModel result{export_model(*graph, catalog, {.opset = opset, .least_opset = written}), {}};
+  OptimizedModel result{export_model(*graph, catalog, {.opset = opset, .min_opset = written}), {}};
   for (const AppliedPatch& p : done.patches)
     result.patches.push_back({std::string(p.pass), p.node, p.reason});
   return result;
@@ -150,14 +150,14 @@ OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options, i
 std::vector<PassInfo> passes() {
   std::vector<PassInfo> list;
   for (const Pass& p : all_passes())
-    list.push_back({std::string(p.name), std::string(p.says), p.level, p.by_default});
+    list.push_back({std::string(p.name), std::string(p.description), p.level, p.by_default});
   return list;
 }
 
 std::vector<PassInfo> rewrites() {
   std::vector<PassInfo> list;
   for (const Rewrite& r : all_rewrites())
-    list.push_back({std::string(r.name), std::string(r.says), OptimizationLevel::all, true});
+    list.push_back({std::string(r.name), std::string(r.description), OptimizationLevel::all, true});
   return list;
 }
 

@@ -1,4 +1,4 @@
-// Which events of a profile ran side by side.
+// Finds the events of a profile that ran side by side.
 #pragma once
 
 #include <cmath>
@@ -12,8 +12,8 @@ namespace lathe {
 
 inline int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
-/// By event: 0, or in branches that ran at the same time a number of their own. `order`: the events as they
-/// began. At most eight at once are told apart.
+/// Returns by event the number of its lane: 0, or different numbers for events that ran at the same time.
+/// `order`: the events in the order in which they began. There are at most eight lanes.
 inline std::vector<uint32_t> lanes_of(const Profile& p, const std::vector<size_t>& order) {
   constexpr uint32_t most = 8;
   std::map<uint32_t, std::vector<int64_t>> ends;  // by depth and lane: where its last event ended

@@ -15,7 +15,7 @@ constexpr std::string_view page =
     ;
 
 /// The timeline is for looking at: more events make the page heavy, not clear.
-constexpr size_t most_events = 20000;
+constexpr size_t max_events = 20000;
 
 void write_roofline(JsonWriter& j, const Roofline& r) {
   j.object();
@@ -50,7 +50,7 @@ void write_step(JsonWriter& j, const Profile& p, const StepProfile& s, const Roo
   j.member("flops").number(s.flops);
   j.member("bytes").number(s.bytes);
   j.member("shapes").text(s.shapes < p.shapes.size() ? p.shapes[s.shapes] : "");
-  // What one execution takes at least, times their number.
+  // The least time of one execution by the roofline, times their number.
   j.member("roof").number(s.count ? count * r.least_seconds(s.flops / count, s.bytes / count) : 0);
   const Roofline::Level* level = s.count ? r.level_for(s.bytes / count) : nullptr;
   j.member("level").text(level ? level->name : "");
@@ -58,14 +58,14 @@ void write_step(JsonWriter& j, const Profile& p, const StepProfile& s, const Roo
 }
 
 void write_events(JsonWriter& j, const Profile& p) {
-  const size_t begin = p.events.size() - std::min(p.events.size(), most_events);
+  const size_t begin = p.events.size() - std::min(p.events.size(), max_events);
   const double from = p.events.empty() ? 0 : p.events[begin].start;
   const std::vector<uint32_t> lanes = lanes_of(p, events_in_order(p));
   j.member("events").array();
   for (size_t i = begin; i < p.events.size(); ++i) {
     const StepEvent& e = p.events[i];
     if (e.step >= p.steps.size()) continue;
-    // What ran side by side is shown one below the other.
+    // Steps that ran side by side are shown one below the other.
     j.array()
         .number(e.step)
         .number(e.depth + lanes[i])

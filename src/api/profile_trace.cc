@@ -12,7 +12,7 @@
 namespace lathe {
 namespace {
 
-/// The format counts microseconds. Ends are rounded, not lengths: what is nested stays so.
+/// The format counts microseconds. Ends are rounded, not lengths, so that nested events stay nested.
 void write_time(JsonWriter& j, double start, double seconds) {
   const int64_t from = nanoseconds(start), to = nanoseconds(start + seconds);
   j.member("ts").thousandths(from);

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "build/built_in.h"
-#include "build/plugin_schemas.h"
+#include "compiler/built_in.h"
+#include "compiler/plugin_schemas.h"
 #include "lathe/builder.h"
 #include "lathe/checkpoint.h"
 #include "onnx/importer.h"
@@ -49,7 +49,7 @@ std::vector<std::string> Refitter::set_named_weights(const onnx::Model& model) {
   return ignored;
 }
 
-/// All or nothing; there is at least one.
+/// Sets all weights or none. Throws bad_argument if there are none.
 void Refitter::set_some(const NamedWeights& weights, const std::vector<std::string>& ignored,
                         std::string_view origin) {
   if (weights.empty())

@@ -1,4 +1,4 @@
-// Timing caches as people handle them: what they hold, and several as one.
+// The public interface of timing caches: their contents, and merging several of them.
 #include "lathe/timing_cache.h"
 
 #include <utility>

@@ -67,10 +67,10 @@ class Comparer {
 
  private:
   void mismatch(const std::string& where, const Value& got, const Value& want) {
-    say(where + describe(got) + ", expected " + describe(want));
+    record_reason(where + describe(got) + ", expected " + describe(want));
     ++result_.differing;
   }
-  void say(std::string reason) {
+  void record_reason(std::string reason) {
     if (result_.reason.empty()) result_.reason = std::move(reason);
   }
 
@@ -91,8 +91,8 @@ class Comparer {
       if (!close(got, want, i)) {
         ++result_.differing;
         if (result_.reason.empty())
-          say(where + "element " + position_text(want.shape(), i) + ": " + element_text(got, i) +
-              ", expected " + element_text(want, i));
+          record_reason(where + "element " + position_text(want.shape(), i) + ": " + element_text(got, i) +
+                        ", expected " + element_text(want, i));
       }
   }
 
@@ -106,7 +106,7 @@ class Comparer {
     }
     const int64_t a = load_int(got, i), b = load_int(want, i);
     if (a == b) return true;
-    // At least 1, also where doubles of this size are further apart.
+    // Different integers differ by at least 1, even if both are the same double.
     const double difference = want.type() == DataType::uint64
                                   ? std::abs(static_cast<double>(static_cast<uint64_t>(a)) -
                                              static_cast<double>(static_cast<uint64_t>(b)))
@@ -144,7 +144,7 @@ class Generator {
     return z ^ z >> 31;
   }
   /// In [-1, 1), a multiple of 2^-23 so that it is exact in float32.
-  double centred() { return static_cast<double>(next() >> 40) * 0x1p-23 - 1; }
+  double centered() { return static_cast<double>(next() >> 40) * 0x1p-23 - 1; }
 
  private:
   uint64_t state_;
@@ -195,7 +195,7 @@ Tensor random_tensor(DataType type, const Shape& shape, uint64_t seed) {
   Generator g(seed);
   for (int64_t i = 0; i < t.size(); ++i) {
     if (is_float(type))
-      store_double(t, i, g.centred());
+      store_double(t, i, g.centered());
     else
       store_int(t, i, static_cast<int64_t>(g.next() >> 63));
   }

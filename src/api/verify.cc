@@ -1,4 +1,4 @@
-// Verification for everybody, and what it leaves behind in files.
+// The public interface of verification, and the files that it writes.
 #include "lathe/verify.h"
 
 #include "base/file.h"

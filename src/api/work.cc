@@ -1,11 +1,11 @@
 #include "api/work.h"
 
-#include "build/arithmetic.h"
+#include "compiler/arithmetic.h"
 
 namespace lathe {
 namespace {
 
-/// The shapes that inference found, as the count wants them.
+/// Returns the inferred shapes of a node's operands, in the form that the count takes.
 OperandShapes<Dim> shapes_of(const Graph& g, const Node& n, std::vector<const SymShape*>& inputs,
                              std::vector<const SymShape*>& outputs) {
   const auto shape = [&](ValueId v) {
@@ -21,7 +21,9 @@ std::optional<Dim> arithmetic(const Graph& g, const Node& n, const SchemaCatalog
   const auto kind = arithmetic_of(catalog, n.domain, n.op);
   if (!kind) return std::nullopt;
   std::vector<const SymShape*> inputs, outputs;
-  return count_arithmetic(*kind, n.op, n.attributes, shapes_of(g, n, inputs, outputs));
+  const OperandShapes<Dim> shapes = shapes_of(g, n, inputs, outputs);
+  return count_arithmetic(*kind, shapes,
+                          [&] { return catalog.find(n.domain, n.op)->operations()(n.attributes, shapes); });
 }
 
 void add(Work& to, const Work& more) {

@@ -12,7 +12,7 @@ struct Work {
   int64_t unknown_nodes = 0;  // left out: their shapes are not known
 };
 /// Two for every term that a contraction sums, one for every element that other arithmetic makes (or a
-/// reduction reads), nothing where the operator's contract is exact (movement, comparison, logic). A loop's
+/// reduction reads), nothing where the operator's tolerance is exact (movement, comparison, logic). A loop's
 /// body counts once, of an If the dearer branch.
 Work work_of(const Graph& g, const SchemaCatalog& catalog);
 

@@ -1,5 +1,5 @@
-// Files that are written beside their target and take its place when they are whole; and what is no file, and
-// is written to as it comes.
+// Files that are written beside their target and replace it when they are complete. Devices and pipes are
+// written to directly.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -21,10 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is written at once.
+/// Bytes that are written at once.
 constexpr size_t piece = size_t{1} << 20;
 
-/// With what the system says.
+/// The error of a failed write, with the system's message.
 Error write_failed(const fs::path& path) {
   const int why = errno;
   const bool full = why == ENOSPC || why == EDQUOT || why == EFBIG;
@@ -36,7 +36,7 @@ Error cannot_open(const fs::path& path) {
                     "check that the folder exists and its permissions");
 }
 
-/// The descriptor of this process that a path stands for.
+/// Returns the descriptor of this process that a path names.
 std::optional<int> descriptor_of(const fs::path& path) {
   const std::string& text = path.native();
   if (text == "/dev/stdout") return STDOUT_FILENO;
@@ -68,8 +68,8 @@ fs::path folder_of(const fs::path& file) {
   return file.has_parent_path() ? file.parent_path() : fs::path(".");
 }
 
-/// Nobody's name, and not too long for any folder.
-fs::path name_beside(const fs::path& target) {
+/// Returns an unused name that is not too long for any folder.
+fs::path name_temporary(const fs::path& target) {
   constexpr size_t longest = 200;
   return folder_of(target) / (target.filename().string().substr(0, longest) + "." +
                               std::to_string(std::random_device{}()) + ".tmp");
@@ -100,7 +100,7 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
     throw file_error(Code::file_write_failed, path_, "a file, or nothing yet", "a folder",
                      "name a file in it");
   if (!exists || S_ISREG(there.st_mode)) {
-    open_beside(exists ? &there : nullptr);
+    open_temporary(exists ? &there : nullptr);
     return;
   }
   how_ = How::stream;
@@ -109,14 +109,14 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
 }
 
 /// `there`: the file that will be replaced, whose mode and owner stay.
-void AtomicFile::open_beside(const struct stat* there) {
-  beside_ = name_beside(target_);
+void AtomicFile::open_temporary(const struct stat* there) {
+  temporary_ = name_temporary(target_);
   const OneStep known_at_once;
-  file_ = File(::open(beside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, there ? 0600 : 0666));
+  file_ = File(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, there ? 0600 : 0666));
   const int refused = file_ ? 0 : errno;
   if (!file_ && (!there || (refused != EACCES && refused != EPERM && refused != EROFS)))
     throw cannot_open(path_);
-  if (file_) unfinished_.emplace(beside_);
+  if (file_) unfinished_.emplace(temporary_);
   struct stat made;
   if (!there) return;
   const bool takes_place =
@@ -126,13 +126,13 @@ void AtomicFile::open_beside(const struct stat* there) {
     ::fchmod(file_.get(), there->st_mode & 07777);
     return;
   }
-  // The folder is not ours, or the file is somebody else's: it can stay what it is and get other contents.
+  // If the folder is not writable, or the file has another owner, the file stays and gets other contents.
   if (::access(target_.c_str(), W_OK) != 0) {
     if (file_) return;  // replaced by a file of our own
     errno = refused;
     throw cannot_open(path_);
   }
-  if (file_) ::unlink(beside_.c_str());
+  if (file_) ::unlink(temporary_.c_str());
   unfinished_.reset();
   how_ = How::copied;
   std::error_code ignored;
@@ -141,7 +141,7 @@ void AtomicFile::open_beside(const struct stat* there) {
 }
 
 AtomicFile::~AtomicFile() {
-  if (how_ == How::renamed && unfinished_) ::unlink(beside_.c_str());
+  if (how_ == How::renamed && unfinished_) ::unlink(temporary_.c_str());
 }
 
 bool AtomicFile::is_stream(const fs::path& path) {
@@ -169,7 +169,7 @@ bool AtomicFile::take_over(std::span<const std::string_view> parts) {
   if (how_ != How::renamed || scratch < 0 || written_ > 0 || ::fstat(file_.get(), &made) != 0) return false;
   File taken(::fcntl(scratch, F_DUPFD_CLOEXEC, 0));
   const std::string unnamed = "/proc/self/fd/" + std::to_string(taken.get());
-  fs::path named = beside_;
+  fs::path named = temporary_;
   named += ".scratch";
   const OneStep named_no_longer_than_this;
   // In another file system there is no such name to be had.
@@ -181,7 +181,7 @@ bool AtomicFile::take_over(std::span<const std::string_view> parts) {
       (!same_owner(has, made) && ::fchown(taken.get(), made.st_uid, made.st_gid) != 0) ||
       ::fchmod(taken.get(), made.st_mode & 07777) != 0 ||
       ::lseek(taken.get(), static_cast<off_t>(*size), SEEK_SET) < 0 ||
-      ::rename(named.c_str(), beside_.c_str()) != 0) {
+      ::rename(named.c_str(), temporary_.c_str()) != 0) {
     ::unlink(named.c_str());
     return false;
   }
@@ -211,7 +211,7 @@ void AtomicFile::put(std::string_view bytes) {
 }
 
 bool AtomicFile::copy_mapped(std::string_view bytes) {
-  const auto place = how_ == How::stream ? std::nullopt : mapped_place(bytes);
+  const auto place = how_ == How::stream ? std::nullopt : mapped_range(bytes);
   if (!place) return false;
   flush();
   const off_t begin = place->offset, end = begin + static_cast<off_t>(bytes.size());
@@ -234,7 +234,7 @@ bool AtomicFile::copy_mapped(std::string_view bytes) {
       const ssize_t n = ::copy_file_range(place->descriptor, &at, file_.get(), nullptr, left, 0);
       if (n > 0) write_behind(file_.get(), ::lseek(file_.get(), 0, SEEK_CUR) - n, n);
       if (n > 0 || (n < 0 && errno == EINTR)) continue;
-      // Between these file systems it cannot be done so, unless there is nothing left to copy.
+      // The system cannot copy between these file systems, unless there is nothing left to copy.
       require_whole();
       put(bytes.substr(static_cast<size_t>(at - begin), left));
       at = until;
@@ -299,7 +299,7 @@ void AtomicFile::overwrite() {
 
 bool AtomicFile::place_as(const fs::path& name) {
   const OneStep step;
-  if (how_ != How::renamed || ::rename(beside_.c_str(), name.c_str()) != 0) return false;
+  if (how_ != How::renamed || ::rename(temporary_.c_str(), name.c_str()) != 0) return false;
   unfinished_.reset();
   return true;
 }
@@ -308,7 +308,7 @@ void AtomicFile::place(bool flush) {
   const OneStep step;
   if (how_ == How::copied) overwrite();
   if (how_ != How::renamed) return;
-  if (::rename(beside_.c_str(), target_.c_str()) != 0)
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0)
     throw file_error(Code::file_write_failed, path_, "a target that can be replaced", std::strerror(errno),
                      "check that it is not a folder");
   unfinished_.reset();

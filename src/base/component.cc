@@ -35,20 +35,20 @@ const Known* find(std::string_view name) {
   return nullptr;
 }
 
-/// Where the library or the program is that this code was linked into.
+/// The folder of the library or the program that this code was linked into.
 fs::path own_directory() {
   Dl_info info{};
   fs::path file;
   if (dladdr(reinterpret_cast<const void*>(&own_directory), &info) && info.dli_fname) file = info.dli_fname;
   std::error_code bad;
-  // A program is known by the name it was called by.
+  // For a program, dladdr gives the name by which it was called.
   if (!file.is_absolute() || !fs::exists(file, bad)) file = fs::read_symlink("/proc/self/exe", bad);
   const fs::path whole = fs::weakly_canonical(file, bad);
   return (bad ? file : whole).parent_path();
 }
 
 std::vector<fs::path> directories() {
-  if (const char* told = secure_getenv("LATHE_COMPONENTS")) return {fs::path(told)};
+  if (const char* variable = secure_getenv("LATHE_COMPONENTS")) return {fs::path(variable)};
   const fs::path own = own_directory();
   return {own, own / "lathe", own.parent_path() / library_directory / "lathe"};
 }

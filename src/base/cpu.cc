@@ -61,9 +61,9 @@ CpuFeatures detect() {
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return f;
   f.avx2 = ymm && fma && f16c && (b >> 5 & 1);
   f.avx512 = with_avx512 && f.avx2 && zmm && (b >> 16 & 1) && (b >> 17 & 1) && (b >> 30 & 1) && (b >> 31 & 1);
-  // Nothing that CPUID says of Zen 4 tells; it is the whole of this family that has AVX-512.
+  // CPUID has no flag for this. Zen 4 is all of this family that has AVX-512.
   f.avx512_halved = f.avx512 && f.amd && f.family == 0x19;
-  // Nor of Zen 5: 2.5 cycles a vector, where others take 10 to 24.
+  // Zen 5 divides a vector in 2.5 cycles, others in 10 to 24. CPUID has no flag for this either.
   f.avx512_divides = f.avx512 && f.amd && f.family >= 0x1a;
   // Measured there alone.
   f.streams_past_l2 = f.avx512_divides;
@@ -78,8 +78,8 @@ CpuFeatures detect() {
 CpuFeatures detect() { return {}; }
 #endif
 
-/// Linux allocates the room that tiles are saved in only for processes that ask.
-bool ask_for_tiles() {
+/// Requests permission to use tiles: Linux allocates memory to save them only for processes that ask for it.
+bool request_tiles() {
 #if defined(__linux__) && defined(__x86_64__)
   constexpr long request_permission = 0x1023, tile_data = 18;
   return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
@@ -159,7 +159,7 @@ std::vector<std::string> feature_names(const CpuFeatures& f) {
 const CpuFeatures& cpu_features() { return features(); }
 
 bool may_use_tiles() {
-  static const bool may = (cpu_features().amx_int8 || cpu_features().amx_bf16) && ask_for_tiles();
+  static const bool may = (cpu_features().amx_int8 || cpu_features().amx_bf16) && request_tiles();
   return may || pretended;
 }
 

@@ -20,12 +20,12 @@ struct CpuFeatures {
   std::string name;                         // "AMD EPYC …"
   unsigned family = 0, model = 0;
 };
-/// Asked once, by CPUID and XGETBV; all false on other architectures.
+/// The features by CPUID and XGETBV, read once; all false on other architectures.
 const CpuFeatures& cpu_features();
-/// Whether this process may use tiles: Linux wants to be asked, and is, once, by the first call. Never where
+/// Returns whether this process may use tiles. The first call requests permission from Linux. Always false if
 /// the processor has none.
 bool may_use_tiles();
-/// For tests that carry out the instructions for tiles themselves: says from now on that all are there.
+/// For tests that emulate the instructions for tiles: from now on, all of them count as available.
 void pretend_tiles();
 /// "avx2", "avx512", …: those that are there.
 std::vector<std::string> feature_names(const CpuFeatures& f);

@@ -1,8 +1,8 @@
 // Sizes that a model declares of its inputs as expressions over others: "past + seq". Exporters write them,
-// nobody checks them, and there are models that run with other sizes than they say. So nothing may follow
-// from them: in graphs and plans such a size is a symbol of its own, with the expression for a name, which a
-// run holds to one size wherever it stands. What the name says is for whoever makes up inputs, and for
-// people.
+// nothing checks them, and there are models that run with other sizes than declared. So nothing may rely on
+// them: in graphs and plans such a size is a symbol of its own, with the expression as its name, and a run
+// requires that all its occurrences have one size. The expression itself is used only to make inputs, and in
+// messages.
 #pragma once
 
 #include <map>
@@ -13,13 +13,14 @@
 
 namespace lathe {
 
-/// Expressions, by the names of the symbols that stand for them.
+/// Expressions by the names of symbols, which are their texts.
 using DeclaredSums = std::map<std::string, Dim, std::less<>>;
 
-/// Those of these names that read as expressions over others of them.
+/// Returns those names that can be parsed as expressions over others of them.
 DeclaredSums declared_sums(const std::vector<std::string>& names);
 
-/// The size as it may be believed: numbers and symbols as they are, a symbol with its text for an expression.
+/// Returns the size without relying on sums: numbers and symbols as they are; an expression becomes a symbol
+/// with its text.
 Dim of_its_own(const Dim& declared);
 
 }  // namespace lathe

@@ -180,7 +180,7 @@ Dim floor_div_by_number(const Dim& a, int64_t d) {
   if (a.is_constant()) return floor_div(a.constant(), d);
   if (d < 0) return floor_div_by_number(-a, -d);
   if (d == 1) return a;
-  // What d divides moves out; coefficients of the rest lie in (-d/2, d/2].
+  // Terms that d divides move out; coefficients of the rest are in (-d/2, d/2].
   Monomials whole, part;
   int64_t common = d;
   for (DimMonomial m : monomials_of(a)) {
@@ -198,7 +198,7 @@ Dim floor_div_by_number(const Dim& a, int64_t d) {
   }
   const Dim outside = polynomial(std::move(whole), floor_div(constant_of(a), d));
   if (part.empty()) return outside;
-  // Of floor(-n/d) and -floor((n + d - 1)/d), the second is the normal form.
+  // -floor((n + d - 1)/d) is the normal form of floor(-n/d).
   if (part.front().coefficient < 0) return -floor_div_by_number(Dim(d - 1) - a, d);
   for (DimMonomial& m : part) m.coefficient /= common;
   d /= common;
@@ -319,7 +319,7 @@ Dim mod(const Dim& a, const Dim& b) {
 Dim min(const Dim& a, const Dim& b) { return extreme(Kind::min, a, b); }
 Dim max(const Dim& a, const Dim& b) { return extreme(Kind::max, a, b); }
 
-/// Is `a` min(b, k) for a k of at least 2? Wherever the two broadcast, that is b, or 1 as b is.
+/// Returns whether `a` is min(b, k) for a k of at least 2. If such sizes broadcast, they are equal.
 static bool is_cut_of(const Dim& a, const Dim& b) {
   const std::vector<Dim> args = flattened(a, Kind::min);
   return args.size() > 1 &&
@@ -335,7 +335,7 @@ std::optional<Dim> broadcast(const Dim& a, const Dim& b) {
   }
   if (a == b || b == Dim(1)) return a;
   if (a == Dim(1)) return b;
-  // Whatever is not 1 is the result; a number other than 1 says so, and so does what is at least 2.
+  // A size that is not 1 is the result. A number other than 1 is not, and neither is a size of at least 2.
   if (a.is_constant() || surely_at_least(a, 2)) return a;
   if (b.is_constant() || surely_at_least(b, 2)) return b;
   if (is_cut_of(a, b)) return b;

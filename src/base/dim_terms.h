@@ -11,8 +11,8 @@
 
 namespace lathe {
 
-/// What polynomials are made of. Arguments of min, max and broadcast are sorted, distinct and not nested in
-/// themselves.
+/// An indivisible factor in polynomials. Arguments of min, max and broadcast are sorted, distinct and not
+/// nested in the same function.
 struct DimAtom {
   enum class Kind : uint8_t { symbol, floor, min, max, broadcast };
   Kind kind = Kind::symbol;

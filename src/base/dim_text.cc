@@ -1,4 +1,4 @@
-// Symbolic dimensions as people write them.
+// Symbolic dimensions as text.
 #include <charconv>
 
 #include "base/dim_terms.h"

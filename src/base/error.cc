@@ -12,7 +12,7 @@ std::string code_name(Code c) {
   return text;
 }
 
-std::string Diagnostic::sentence() const {
+std::string Diagnostic::message() const {
   std::string s = severity == Severity::error ? "lathe: error " : "lathe: warning ";
   s += code_name(code) + ":";
   if (!stage.empty()) s += " " + stage;
@@ -37,7 +37,7 @@ std::string Diagnostic::sentence() const {
   return s;
 }
 
-Error::Error(Diagnostic d) : diagnostic_(std::move(d)), text_(diagnostic_.sentence()) {}
+Error::Error(Diagnostic d) : diagnostic_(std::move(d)), text_(diagnostic_.message()) {}
 
 Error error_about(Code code, std::string stage, std::string about, std::string expected, std::string got,
                   std::string remedy) {
@@ -52,7 +52,8 @@ Error error_about(Code code, std::string stage, std::string about, std::string e
 }
 
 Error::Error(Code code, std::string stage, std::string expected, std::string got, std::string remedy)
-    : Error(error_about(code, std::move(stage), {}, std::move(expected), std::move(got), std::move(remedy))) {}
+    : Error(error_about(code, std::move(stage), {}, std::move(expected), std::move(got), std::move(remedy))) {
+}
 
 Error::~Error() = default;
 

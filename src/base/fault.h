@@ -4,8 +4,8 @@
 
 namespace lathe {
 
-/// From now on a SIGBUS prints the sentence of Code::external_truncated to the standard error and ends the
-/// process with exit code 1, as any other fault of the model or data.
+/// Makes a SIGBUS print the sentence of Code::external_truncated to the standard error and end the process
+/// with exit code 1, as any other fault of the model or data does.
 void exit_on_truncated_mapping();
 
 }  // namespace lathe

@@ -39,7 +39,7 @@ File::~File() {
 }
 
 File open_regular(const std::filesystem::path& path) {
-  // Without O_NONBLOCK, opening a FIFO would wait for a writer.
+  // O_NONBLOCK: else opening a FIFO would wait for a writer.
   File f(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!f) {
     if (errno == ENOENT || errno == ENOTDIR)
@@ -76,7 +76,7 @@ size_t read_at(int descriptor, char* to, size_t bytes, off_t from) {
   return done;
 }
 
-/// Where files are mapped: dropping pages of any other memory would lose what is in them.
+/// The mapped files. Only their pages may be dropped: those of other memory would lose their contents.
 class Mappings {
  public:
   static Mappings& all() {
@@ -87,14 +87,14 @@ class Mappings {
     const std::lock_guard lock(mutex_);
     views_[view.data()] = {view.size(), descriptor, offset};
   }
-  using Place = MappedPlace;
+  using Place = MappedRange;
   std::optional<Place> find(std::string_view bytes) {
     const std::lock_guard lock(mutex_);
     const auto at = around(bytes.data(), bytes.size());
     if (at == views_.end()) return std::nullopt;
     return Place{at->second.descriptor, at->second.offset + (bytes.data() - at->first)};
   }
-  /// The same of what was mapped by itself, and not of a part.
+  /// Finds a range that is a whole mapping, and not a part of one.
   std::optional<Place> find_whole(std::string_view bytes) {
     const std::lock_guard lock(mutex_);
     const auto at = views_.find(bytes.data());
@@ -172,7 +172,7 @@ class MappedFile : public FileBytes {
 
 class CopiedFile : public FileBytes {
  public:
-  CopiedFile(const File& f, const std::filesystem::path& path, const std::function<void()>& ask)
+  CopiedFile(const File& f, const std::filesystem::path& path, const std::function<void()>& poll)
       : FileBytes(path) {
     const uint64_t n = size_of(f, path);
     try {
@@ -182,7 +182,7 @@ class CopiedFile : public FileBytes {
                        "none left", "map the file instead, or give the process more memory");
     }
     for (uint64_t done = 0; done < n;) {
-      if (ask) ask();
+      if (poll) poll();
       const uint64_t piece = std::min(n - done, uint64_t{1} << 24);
       const uint64_t got = read_at(f.get(), bytes_.get() + done, piece, static_cast<off_t>(done));
       done += got;
@@ -211,7 +211,7 @@ ScratchFolder::~ScratchFolder() { scratch_folder = std::move(before_); }
 
 class ScratchFile::Opened {
  public:
-  /// Room in the one of the folder that is alive, or in a new one; null where there can be none.
+  /// Returns space in the open file of the folder, or in a new one; null if none can be made.
   static std::shared_ptr<Opened> take(size_t bytes, size_t& begin) {
     constexpr size_t page = size_t{1} << 16;  // of any system
     const std::lock_guard lock(mutex);
@@ -225,8 +225,8 @@ class ScratchFile::Opened {
     file->used_ += (bytes + page - 1) / page * page;
     return file;
   }
-  /// The size of the file behind a descriptor, which is nobody's scratch any more; nothing where it is none,
-  /// or more than so many parts of it were taken.
+  /// Returns the size of the file behind a descriptor, which is no scratch file from then on. Nothing if it
+  /// is none, or if not just so many parts of it were taken.
   static std::optional<size_t> give_away(int descriptor, size_t parts) {
     const std::lock_guard lock(mutex);
     for (auto at = alive.begin(); at != alive.end(); ++at) {
@@ -317,8 +317,8 @@ void MappedPages::drop() {
   ranges_.clear();
   bytes_ = 0;
 }
-std::optional<MappedPlace> mapped_place(std::string_view bytes) { return Mappings::all().find(bytes); }
-std::optional<MappedPlace> mapped_whole(std::string_view bytes) { return Mappings::all().find_whole(bytes); }
+std::optional<MappedRange> mapped_range(std::string_view bytes) { return Mappings::all().find(bytes); }
+std::optional<MappedRange> mapped_whole(std::string_view bytes) { return Mappings::all().find_whole(bytes); }
 bool is_mapped(const void* data, size_t bytes) {
   return Mappings::all().hold(static_cast<const char*>(data), bytes);
 }
@@ -331,8 +331,8 @@ std::shared_ptr<const FileBytes> map_file(File f, const std::filesystem::path& p
   return std::make_shared<MappedFile>(std::move(f), path);
 }
 std::shared_ptr<const FileBytes> read_file(File f, const std::filesystem::path& path,
-                                           const std::function<void()>& ask) {
-  return std::make_shared<CopiedFile>(f, path, ask);
+                                           const std::function<void()>& poll) {
+  return std::make_shared<CopiedFile>(f, path, poll);
 }
 
 }  // namespace lathe

@@ -52,9 +52,9 @@ class FileBytes {
   virtual ~FileBytes() = default;
   std::string_view view() const { return view_; }
   const std::filesystem::path& path() const { return path_; }
-  /// True where a mapped file has become shorter: touching what is missing raises SIGBUS.
+  /// Returns true if a mapped file has become shorter: reading the missing part raises SIGBUS.
   virtual bool truncated() const = 0;
-  /// Lets go of the pages that were touched so far: they come back when touched again.
+  /// Drops the pages that were touched so far: they are read again when they are touched.
   virtual void drop_pages() const = 0;
 
  protected:
@@ -64,12 +64,12 @@ class FileBytes {
 };
 /// Maps the whole file: pages are loaded when touched. Throws file_unreadable.
 std::shared_ptr<const FileBytes> map_file(File f, const std::filesystem::path& path);
-/// Lets go of the pages of this range, where it is part of a file mapped by map_file; of other memory none.
-/// Neighbours that the system brings with them (up to 2 MB) go as well. They come back when touched.
+/// Drops the pages of this range, if it is part of a file mapped by map_file; does nothing for other memory.
+/// Neighbors that the system reads with them (up to 2 MB) are dropped too. They are read again when touched.
 /// Thread-safe.
 void drop_mapped_pages(const void* data, size_t bytes);
-/// Ranges whose pages are let go together, a few megabytes at a time and the rest at the end: each time takes
-/// as long as looking through 2 MB, and neighbours that are still wanted would be mapped anew. Thread-safe.
+/// Ranges whose pages are dropped together, a few megabytes at a time and the rest at the end: each time
+/// takes as long as reading 2 MB, and neighbors that are still needed would be mapped again. Thread-safe.
 class MappedPages {
  public:
   MappedPages() = default;
@@ -84,35 +84,35 @@ class MappedPages {
   std::vector<std::string_view> ranges_;
   size_t bytes_ = 0;
 };
-/// Is this range part of such a file? Thread-safe.
+/// Returns whether this range is part of such a file. Thread-safe.
 bool is_mapped(const void* data, size_t bytes);
-/// Copies this range to `to` from the file itself, where it is part of one mapped by map_file: that takes
-/// less time than to touch the pages of the mapping, and leaves none of them behind. False, and anything at
-/// `to`, where it is not, or the file cannot be read. Thread-safe.
+/// Copies this range to `to` from the file itself, if it is part of one mapped by map_file: that takes less
+/// time than to touch the pages of the mapping, and leaves none of them in memory. False, with undefined
+/// bytes at `to`, if it is not, or if the file cannot be read. Thread-safe.
 bool read_mapped(const void* data, size_t bytes, void* to);
 /// Reads the whole file into memory of our own: what happens to it afterwards does not matter. Throws
 /// file_unreadable, run_out_of_memory.
-/// `ask` is called between pieces, and may throw.
+/// `poll` is called between pieces, and may throw.
 std::shared_ptr<const FileBytes> read_file(File f, const std::filesystem::path& path,
-                                           const std::function<void()>& ask = {});
+                                           const std::function<void()>& poll = {});
 
-/// Has a file, or the names in a folder, be on the disk, where the file system can be asked for it.
+/// Flushes a file, or the names in a folder, to the disk, if the file system supports it.
 void sync(const std::filesystem::path& path);
 
 /// Writes a file beside `path` and renames it on commit(); without commit nothing is left, nor when a signal
-/// ends the process (see unfinished.h). Long runs of zeros become holes. A symbolic link stays one: what it
-/// leads to is replaced. Mode and owner of a file that is replaced stay; where they could not, its contents
-/// alone are. What is neither a file nor a folder (a device, a pipe, /dev/fd/3) is written to as it comes.
-/// Throws file_write_failed.
+/// ends the process (see unfinished.h). Long runs of zeros become holes. A symbolic link stays one: its
+/// target is replaced. Mode and owner of a file that is replaced stay; if that is not possible, only its
+/// contents are replaced. A path that is neither a file nor a folder (a device, a pipe, /dev/fd/3) is written
+/// to directly. Throws file_write_failed.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
-  /// Throws what the constructor would, and leaves everything as it is.
+  /// Throws what the constructor would throw, without changing anything.
   static void require_writable(const std::filesystem::path& path);
-  /// Is it a device, a pipe, a descriptor? There is nothing beside it then.
+  /// Returns whether the path is a device, a pipe or a descriptor, beside which no file can be written.
   static bool is_stream(const std::filesystem::path& path);
   void write(std::string_view bytes);
   /// Zeros up to a multiple of `alignment`.
@@ -120,31 +120,31 @@ class AtomicFile {
   uint64_t written() const { return written_; }
   /// Makes the scratch file that all of these were mapped from the beginning of this one, so that they need
   /// not be written again, and later changes of that memory are changes of the file. False, and nothing is
-  /// done, where the scratch file holds anything else, lies in another file system, or there is none.
+  /// done, if the scratch file holds anything else, is in another file system, or there is none.
   bool take_over(std::span<const std::string_view> parts);
-  /// Where such a part lies in this file.
+  /// The offset of such a part in this file.
   std::optional<uint64_t> place_of(std::string_view part) const;
   /// finish() and place().
   void commit();
-  /// All that was written is on the disk, under no name yet.
+  /// Flushes everything to the disk, still without the final name.
   void finish();
-  /// What is finished takes the place of the target. `flush`: and this is on the disk.
+  /// Replaces the target by the finished file. `flush`: and flushes that to the disk.
   void place(bool flush = true);
-  /// What is finished gets another name, for good. False where it cannot.
+  /// Gives the finished file another final name. False if that is not possible.
   bool place_as(const std::filesystem::path& name);
-  /// The file that is replaced: where links lead to.
+  /// The file that is replaced, with links followed.
   const std::filesystem::path& target() const { return target_; }
 
  private:
   enum class How : uint8_t { renamed, copied, stream };
-  void open_beside(const struct stat* there);
+  void open_temporary(const struct stat* there);
   void flush();
-  /// Lets the system copy what lies in a mapped file, where it does: nothing goes through this process's
-  /// memory.
+  /// If the bytes are in a mapped file, lets the system copy them, so that nothing goes through this
+  /// process's memory.
   bool copy_mapped(std::string_view bytes);
   void put(std::string_view bytes);
   void overwrite();
-  std::filesystem::path path_, target_, beside_;
+  std::filesystem::path path_, target_, temporary_;
   How how_ = How::renamed;
   File file_;
   std::optional<Unfinished> unfinished_;

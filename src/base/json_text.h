@@ -6,11 +6,11 @@
 
 namespace lathe {
 
-/// In quotes. What is not UTF-8 becomes U+FFFD, a character a byte; `<` is escaped too, so that the text may
-/// stand inside an HTML script element.
+/// Returns the text as a JSON string, in quotes. Bytes that are not UTF-8 become U+FFFD each; `<` is escaped
+/// too, so that the text may be inside an HTML script element.
 std::string json_text(std::string_view s);
 
-/// The same text, where what is not UTF-8 has become U+FFFD.
+/// Returns the text with U+FFFD for bytes that are not UTF-8.
 std::string valid_utf8(std::string_view s);
 
 }  // namespace lathe

@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-/// Upper-case letters first … last; the lower-case ones lie `distance` further. Step 2: upper and lower
+/// Upper-case letters first … last; the lower-case ones are `distance` further. Step 2: upper and lower
 /// alternate.
 struct LetterRange {
   char32_t first, last;

@@ -6,11 +6,11 @@
 
 namespace lathe {
 
-/// Reads one character at `i`; its length, or 0 when the bytes are not UTF-8.
+/// Reads one character at `i`. Returns its length, or 0 when the bytes are not UTF-8.
 size_t decode_utf8(std::string_view s, size_t i, char32_t& c);
 void append_utf8(std::string& to, char32_t c);
 
-/// By Unicode's simple case mapping; what has no other case is itself.
+/// Returns the lower (upper) case by Unicode's simple case mapping; characters without it are unchanged.
 char32_t lower_letter(char32_t c);
 char32_t upper_letter(char32_t c);
 

@@ -1,4 +1,4 @@
-// Where mapped files lie in memory, for what copies from one file to another.
+// Finds the file behind mapped memory, to copy from one file to another.
 #pragma once
 
 #include <sys/types.h>
@@ -8,19 +8,19 @@
 
 namespace lathe {
 
-/// Where in which file bytes lie. The descriptor is good for as long as the mapping is, which is the caller's
-/// business.
-struct MappedPlace {
+/// The file and the offset of mapped bytes. The descriptor is valid as long as the mapping, which the caller
+/// has to keep.
+struct MappedRange {
   int descriptor;
   off_t offset;
 };
-/// Of any part of what map_file or a ScratchFile has mapped. Thread-safe.
-std::optional<MappedPlace> mapped_place(std::string_view bytes);
-/// The same of what was mapped by itself, and not of a part.
-std::optional<MappedPlace> mapped_whole(std::string_view bytes);
+/// Returns the place of any part of what map_file or a ScratchFile has mapped. Thread-safe.
+std::optional<MappedRange> mapped_range(std::string_view bytes);
+/// The same for a whole mapping, and not for a part of one.
+std::optional<MappedRange> mapped_whole(std::string_view bytes);
 
-/// Has what was written of a large file go to the disk, and lets go of it in memory some way behind: nobody
-/// reads so much again at once.
+/// Starts writing the new part of a large file to the disk, and drops pages some way behind from memory:
+/// nobody reads so much again at once.
 void write_behind(int descriptor, off_t at, off_t bytes);
 
 }  // namespace lathe

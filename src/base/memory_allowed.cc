@@ -4,9 +4,9 @@
 
 namespace lathe {
 
-uint64_t memory_allowed(uint64_t asked) {
+uint64_t memory_allowed(uint64_t requested) {
   static const uint64_t by_groups = memory_limit();
-  return asked > 0 ? asked : by_groups;
+  return requested > 0 ? requested : by_groups;
 }
 
 }  // namespace lathe

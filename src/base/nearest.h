@@ -1,4 +1,4 @@
-// What somebody may have meant: names near to one that is not known.
+// Known names that are similar to an unknown one, to suggest what was meant.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What an operator is looked up by: its domain ("" for ai.onnx) and its name.
+// The key of an operator in tables: its domain ("" for ai.onnx) and its name.
 #pragma once
 
 #include <string>

@@ -11,15 +11,15 @@ namespace lathe {
 /// streamed product some 5 % of its time, and touching them for the first time costs more than that.
 void* allocate_pages(size_t bytes) noexcept;
 
-/// Has the system supply these pages now, not one by one when they are first touched; what it refuses comes
-/// with the first touch, as ever.
+/// Makes the system supply these pages now, not one by one when they are first touched. If it refuses, they
+/// are supplied when they are touched.
 void supply_pages(void* p, size_t bytes) noexcept;
-/// The same of what allocate_pages() gave, but for its huge pages: to clear them long before they are written
-/// costs more than it saves.
+/// The same for memory of allocate_pages(), except for its huge pages: to clear them long before they are
+/// written costs more than it saves.
 void supply_small_pages(void* p, size_t bytes) noexcept;
 
-/// So many zeros to read, which take address space but no memory; null when that is not to be had. Writing to
-/// them is a fault.
+/// Returns so many zeros to read, which take address space but no memory; null if the system refuses. Writing
+/// to them is a fault.
 std::shared_ptr<void> zero_pages(size_t bytes);
 
 }  // namespace lathe

@@ -1,4 +1,4 @@
-// What a plan begins with: files are told apart by it, whatever their names end in.
+// The first bytes of a plan, which distinguish it from other files, whatever their names end in.
 #pragma once
 
 #include <string_view>

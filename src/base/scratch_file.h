@@ -1,4 +1,4 @@
-// A place for what is made once and read once, and may be larger than memory: a file without a name.
+// A file without a name, for data that are written once, read once, and may be larger than memory.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace lathe {
 
-/// While this lives, scratch files that this thread makes lie in `folder`, and not in that for temporary
-/// files: a file there can become one of them (AtomicFile::take_over).
+/// While this exists, scratch files of this thread are made in `folder`, and not in that for temporary files,
+/// so that they can become files there (AtomicFile::take_over).
 class ScratchFolder {
  public:
   explicit ScratchFolder(std::filesystem::path folder);
@@ -27,13 +27,13 @@ class ScratchFolder {
 class ScratchFile {
  public:
   explicit ScratchFile(size_t bytes);
-  /// False where there is no room, or no such file: what was written is of no use then.
+  /// Returns false if there is no space, or no such file: bytes that were written are then of no use.
   bool write(std::string_view bytes);
-  /// All of it; null where a write failed. drop_mapped_pages() may let go of its pages, and the system copies
-  /// it into other files. Gone with its last owner.
+  /// Maps all of it; null if a write failed. drop_mapped_pages() may release its pages, and the system copies
+  /// it into other files. It is unmapped with its last owner.
   std::shared_ptr<char> map();
-  /// The size of the file behind a descriptor, in which no more is written from now on. Nothing where it is
-  /// no scratch file, or more than so many were ever made in it.
+  /// Returns the size of the file behind a descriptor, in which no more is written from now on. Nothing if it
+  /// is no scratch file, or if more than `parts` were ever made in it.
   static std::optional<size_t> give_away(int descriptor, size_t parts);
 
  private:

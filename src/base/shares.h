@@ -8,14 +8,13 @@
 
 namespace lathe {
 
-/// The numbers [0, n), each given out once, and in later rounds once more. A thread begins with a share of
-/// its own and then helps with those of others: however late a thread comes, or however slow it is, no work
-/// waits for it; and in one loop after the other the same thread has the same part of what was computed,
-/// which is in its cache. Thread-safe.
+/// Distributes the numbers [0, n), each once, and in later rounds once more. A thread begins with a share of
+/// its own and then helps with those of others: no work waits for a late or slow thread, and in successive
+/// loops the same thread has the same part of the data, which is in its cache. Thread-safe.
 class Shares {
  public:
   /// For so many threads. More than sixteen use shares in common.
-  Shares(int64_t n, int64_t threads) : count_(std::clamp<int64_t>(std::min(n, threads), 1, most)) {
+  Shares(int64_t n, int64_t threads) : count_(std::clamp<int64_t>(std::min(n, threads), 1, max_shares)) {
     for (int64_t i = 0, begin = 0; i < count_; ++i) {
       Share& s = at(i);
       s.next.store(0, std::memory_order_relaxed);
@@ -49,7 +48,7 @@ class Shares {
   };
 
  private:
-  static constexpr int64_t most = 16;
+  static constexpr int64_t max_shares = 16;
   struct alignas(64) Share {
     std::atomic<int64_t> next;  // of its pieces of all rounds
     int64_t begin, size;
@@ -57,7 +56,7 @@ class Shares {
   Share& at(int64_t i) { return shares_[static_cast<size_t>(i)]; }
 
   int64_t count_;
-  std::array<Share, most> shares_;
+  std::array<Share, max_shares> shares_;
 };
 
 }  // namespace lathe

@@ -9,7 +9,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-/// Does the counter run at one rate whatever the processor does, asleep too?
+/// Returns whether the counter always runs at one rate, even when the processor sleeps.
 bool counter_is_even() {
 #if defined(__x86_64__) || defined(_M_X64)
   unsigned a = 0, b = 0, c = 0, d = 0;

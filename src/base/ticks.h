@@ -23,7 +23,7 @@ class TickClock {
     return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   }
   double seconds(uint64_t ticks) const { return static_cast<double>(ticks) * period_; }
-  /// From one reading to a later one; never negative, should the counters of two processors differ.
+  /// Ticks from one reading to a later one; never negative, even if the counters of two processors differ.
   static uint64_t between(uint64_t start, uint64_t end) { return end > start ? end - start : 0; }
 
  private:

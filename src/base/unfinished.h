@@ -1,4 +1,5 @@
-// What is being written and has not its name yet: known to the whole process, so that a signal can remove it.
+// Files that are being written and do not have their final names yet. The whole process knows them, so that
+// they can be removed on a signal.
 #pragma once
 
 #include <filesystem>
@@ -19,8 +20,8 @@ class Unfinished {
   std::filesystem::path path_;
 };
 
-/// While this lives nothing is removed: several files that get their names under it get all of them or none.
-/// A thread may hold several.
+/// While this exists nothing is removed, so that several files get their names together or not at all. A
+/// thread may hold several.
 class OneStep {
  public:
   OneStep();
@@ -29,8 +30,8 @@ class OneStep {
   OneStep& operator=(const OneStep&) = delete;
 };
 
-/// Removes what is unfinished, and has every thread wait that would begin or finish a file from now on: for a
-/// process that is about to end.
+/// Removes all unfinished files, and blocks every thread that begins or finishes a file from now on. It is
+/// for a process that is about to end.
 void remove_all_unfinished();
 
 }  // namespace lathe

@@ -1,7 +1,8 @@
-// What Lathe and its optional components say to each other. A component is a shared library of this project
-// that brings other people's libraries along (libjpeg, RE2, …): it is opened when an operator first needs it,
-// so that nobody who links Lathe depends on them (docs/reference/components.md). Plain data and function
-// pointers: both sides are built from these headers, and the number below tells whether from the same ones.
+// The interface between Lathe and its optional components. A component is a shared library of this project
+// that links other people's libraries (libjpeg, RE2, …): it is opened when an operator first needs it, so
+// that nobody who links Lathe depends on them (docs/reference/components.md). The interface is plain data and
+// function pointers: both sides are built from these headers, and the number below tells whether from the
+// same ones.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@ namespace lathe {
 
 inline constexpr int32_t component_abi = 2;
 
-/// What each table begins with. All of it lives as long as the process.
+/// The beginning of each table. All of it lives as long as the process.
 struct ComponentTable {
   int32_t abi;       // component_abi of the sources it was built from
   const char* name;  // "images"

@@ -16,7 +16,7 @@ enum class ImageAnswer : int32_t {
   left_out,      // of a form whose decoder this build lacks
   damaged,       // truncated, or against its format
   unsupported,   // well-formed as far as was read, but of a kind that is not decoded
-  too_large,     // would take more memory than `most_bytes`
+  too_large,     // would take more memory than `max_bytes`
   stopped        // by the caller
 };
 
@@ -25,7 +25,7 @@ struct ImageCall {
   const uint8_t* file = nullptr;
   size_t bytes = 0;
   PixelFormat format = PixelFormat::rgb;
-  uint64_t most_bytes = 0;  // of pixels and of what decoding them takes, estimated from the header
+  uint64_t max_bytes = 0;  // of pixels and of what decoding them takes, estimated from the header
   void* caller = nullptr;
   /// Called once, when the size is known: height × width × channels bytes, row by row; null stops.
   uint8_t* (*allocate)(void* caller, int64_t height, int64_t width) = nullptr;

@@ -9,13 +9,13 @@ namespace lathe {
 
 struct RegexTable {
   ComponentTable component;
-  /// Null for a pattern that is none; `why` (of `room` bytes) then says what is wrong with it. `longest`: of
-  /// several matches at one place the longest is found, not that of the alternative that comes first.
-  void* (*compile)(const char* pattern, size_t bytes, bool longest, char* why, size_t room);
+  /// Returns null for an invalid pattern; `why` (of `capacity` bytes) then says what is wrong with it.
+  /// `longest`: of several matches at one place the longest is found, not that of the first alternative.
+  void* (*compile)(const char* pattern, size_t bytes, bool longest, char* why, size_t capacity);
   void (*release)(void* compiled);
-  /// Does all of the text match? Thread-safe.
+  /// Returns whether all of the text matches. Thread-safe.
   bool (*matches)(const void* compiled, const char* text, size_t bytes);
-  /// The first match within the text that begins at `from` or behind it. Thread-safe.
+  /// Finds the first match within the text that begins at `from` or behind it. Thread-safe.
   bool (*find)(const void* compiled, const char* text, size_t bytes, size_t from, size_t* begin, size_t* end);
 };
 

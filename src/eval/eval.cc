@@ -1,12 +1,12 @@
 #include "eval/eval.h"
 
 #include "kernel/expected.h"
-#include "kernel/plain_context.h"
+#include "kernel/host_context.h"
 
 namespace lathe {
 namespace {
 
-/// What all graphs of one evaluation share.
+/// The state that all graphs of one evaluation share.
 class Ledger {
  public:
   explicit Ledger(const EvalOptions& o)
@@ -31,14 +31,14 @@ class Ledger {
   uint64_t live_ = 0;
 };
 
-/// Where a body finds the values of the graph around it.
+/// The values of the graph around a body.
 class Scope {
  public:
   virtual ~Scope() = default;
   virtual const Value& value(ValueId v) const = 0;
 };
 
-/// A graph that does not run: it only lends its constants.
+/// A graph that does not run: only its constants can be read.
 class ConstantScope final : public Scope {
  public:
   explicit ConstantScope(const Graph& graph) : graph_(graph) {}
@@ -79,24 +79,24 @@ Step prepare(const Ledger& ledger, const Graph& graph, NodeId id) {
   return s;
 }
 
-std::vector<PlainContext::Output> wanted_outputs(const Graph& graph, const Node& n) {
-  std::vector<PlainContext::Output> wanted;
+std::vector<HostContext::Output> wanted_outputs(const Graph& graph, const Node& n) {
+  std::vector<HostContext::Output> wanted;
   for (ValueId v : n.outputs)
     wanted.push_back({v != no_id, v != no_id ? graph.value(v).type.elem : DataType::undefined});
   return wanted;
 }
 
-/// What a reference kernel sees.
-class NodeContext final : public PlainContext {
+/// The context of a reference kernel.
+class NodeContext final : public HostContext {
  public:
   NodeContext(Ledger& ledger, const Graph& graph, Step& step, std::vector<const Value*> inputs)
-      : PlainContext(std::move(inputs), wanted_outputs(graph, graph.node(step.node))),
+      : HostContext(std::move(inputs), wanted_outputs(graph, graph.node(step.node))),
         ledger_(ledger),
         graph_(graph),
         node_(graph.node(step.node)),
         step_(step) {}
 
-  void run() { PlainContext::run(*step_.kernel, *step_.codec, step_.op.get()); }
+  void run() { HostContext::run(*step_.kernel, *step_.codec, step_.op.get()); }
 
   Expected expected(size_t i) const override {
     Expected e;

@@ -22,8 +22,8 @@ struct EvalOptions {
   std::function<void(const Graph& graph, const Node& node, size_t output, const Value& value)> listener = {};
 };
 
-/// Outputs of a graph for inputs by position; an empty Value: left out. Every value must have an element type
-/// (see inference). Throws Error, told the node where it happened.
+/// Returns the outputs of a graph for inputs by position; an empty Value: left out. Every value must have an
+/// element type (see inference). Throws Error with the node where it happened.
 std::vector<Value> evaluate(const Graph& graph, std::span<const Value> inputs,
                             const EvalOptions& options = {});
 

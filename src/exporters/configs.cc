@@ -14,14 +14,14 @@ const Axes decoded = {{0, "batch_size"}, {1, "decoder_sequence_length"}};
 bool has_encoder(ConfigBehavior b) { return b != ConfigBehavior::decoder; }
 bool has_decoder(ConfigBehavior b) { return b != ConfigBehavior::encoder; }
 
-/// What all encoder-decoders take but the encoder's own input.
+/// Adds the inputs that all encoder-decoders have besides the encoder's own input.
 void add_decoder_inputs(NamedAxes& inputs, const OnnxSeq2SeqConfigWithPast& config) {
   if (!has_decoder(config.behavior())) return;
   inputs["decoder_input_ids"] = decoded;
   if (config.use_past_in_inputs()) config.add_past_key_values(inputs, PastDirection::inputs);
 }
 
-/// A decoder that is handed what the encoder gave as keys and values reads it no more.
+/// A decoder that gets keys and values of the encoder's output does not read the output itself.
 void add_encoder_outputs(NamedAxes& inputs, const OnnxSeq2SeqConfigWithPast& config, bool kept = true) {
   if (!config.use_past_in_inputs() || !kept) inputs["encoder_outputs"] = encoded;
 }
@@ -101,7 +101,7 @@ NamedAxes EncoderDecoderBaseOnnxConfig::inputs() const {
   if (has_encoder(behavior()))
     all["input_ids"] = encoded;
   else
-    // A decoder that was made to stand alone keeps keys and values of its own tokens only.
+    // A decoder that was made without an encoder keeps keys and values of its own tokens only.
     add_encoder_outputs(all, *this,
                         dynamic_cast<const OnnxSeq2SeqConfigWithPast*>(decoder_.get()) != nullptr);
   all["attention_mask"] = encoded;

@@ -1,4 +1,4 @@
-// Optimum's kinds of generators: what each is called, which inputs it makes, and how.
+// Optimum's kinds of generators: their names, the inputs that they make, and how.
 #include <algorithm>
 #include <map>
 
@@ -10,7 +10,7 @@
 namespace lathe::exporters {
 namespace {
 
-/// A generator with all in the open that makers of inputs go by.
+/// A generator whose members are public for the functions that make inputs.
 class Maker : public DummyInputGenerator {
  public:
   using DummyInputGenerator::config_;
@@ -21,7 +21,7 @@ class Maker : public DummyInputGenerator {
   DataType int_type = DataType::int64, float_type = DataType::float32;
 
   int64_t size(std::string_view word) const { return config_.size(word); }
-  /// Below `high`, from 0.
+  /// Returns numbers from 0 to below `high`.
   Tensor ints(const Shape& shape, int64_t high) {
     return random_int_tensor(bounded(shape), high, 0, int_type);
   }
@@ -29,12 +29,12 @@ class Maker : public DummyInputGenerator {
     return random_float_tensor(bounded(shape), low, high, float_type);
   }
   Tensor mask(const Shape& shape) { return random_mask_tensor(bounded(shape), int_type); }
-  /// Sizes come from files, and an input is made before anything is compared with weights.
+  /// Bounds the shape: sizes come from files, and inputs are made before sizes are compared with weights.
   static const Shape& bounded(const Shape& shape) {
     constexpr int64_t most = int64_t{1} << 30;
-    if (checked_count(shape, DataType::float32, "a made-up input") > most)
+    if (checked_count(shape, DataType::float32, "a synthetic input") > most)
       throw Error(Code::bad_argument, "export",
-                  "a made-up input of at most " + std::to_string(most) + " numbers", describe(shape),
+                  "a synthetic input of at most " + std::to_string(most) + " numbers", describe(shape),
                   "correct the sizes in config.json or preprocessor_config.json, or ask for smaller ones");
     return shape;
   }
@@ -43,16 +43,16 @@ class Maker : public DummyInputGenerator {
   int64_t length() const { return shapes_.sequence_length; }
   int64_t past() const { return shapes_.past_sequence_length.value_or(length()); }
   int64_t encoded() const { return shapes_.encoder_sequence_length.value_or(length()); }
-  /// A model without tokens of its own still takes some.
+  /// A model without a vocabulary still takes some tokens.
   int64_t vocabulary() const { return config_.get<int64_t>("vocab_size", 2); }
 };
 
 using Make = DummyInput (*)(Maker& m, const std::string& name);
-/// Before the first input: sizes that something else says.
+/// Called before the first input, to set sizes from other sources.
 using Prepare = void (*)(Maker& m, const Preprocessors& p);
 
 struct Kind {
-  std::vector<std::pair<std::string, Make>> inputs;  // beginnings of names; the first that fits
+  std::vector<std::pair<std::string, Make>> inputs;  // prefixes of names; the first match counts
   Prepare prepare = nullptr;
 };
 
@@ -70,7 +70,7 @@ DummyInput make_text(Maker& m, const std::string& name) {
   return m.ints(tokens(m), name.ends_with("input_ids") ? m.vocabulary() : 2);
 }
 
-/// The classifier reads the last end of a text: all rows must have as many of them.
+/// Every row has one end token: the classifier reads the last one of each, so all rows need as many.
 DummyInput text_that_ends(Maker& m, const std::string& name) {
   DummyInput made = make_text(m, name);
   if (m.task_ != "text-classification" || name != "input_ids") return made;
@@ -88,7 +88,7 @@ DummyInput encoder_states(Maker& m, const std::string&) {
   return m.floats({m.batch(), m.encoded(), config.size("hidden_size")});
 }
 
-/// Tokens of several code books, beside each other in the batch.
+/// Tokens of several code books are side by side in the batch.
 DummyInput code_books(Maker& m, const std::string&) {
   const NormalizedConfig& config = m.config_.decoder() ? *m.config_.decoder() : m.config_;
   return m.ints({m.batch() * config.size("num_codebooks"), m.length()}, 2);
@@ -131,7 +131,7 @@ DummyInput keys_and_values(Maker& m, int64_t heads, int64_t size) {
 DummyInput past(Maker& m, const std::string&) {
   return keys_and_values(m, m.size("num_attention_heads"), head_size(m));
 }
-/// Heads that share keys and values, of a size of their own where it is said.
+/// Heads share keys and values; head_dim gives their size if it is there.
 DummyInput past_shared(Maker& m, const std::string&) {
   return keys_and_values(m, m.config_.get<int64_t>("num_key_value_heads", m.size("num_attention_heads")),
                          m.config_.has_attribute("head_dim") ? m.size("head_dim") : head_size(m));
@@ -147,14 +147,14 @@ DummyInput past_falcon(Maker& m, const std::string&) {
   const bool several = m.config_.get<bool>("new_decoder_architecture") || !m.config_.get<bool>("multi_query");
   return keys_and_values(m, several ? m.size("num_kv_heads") : 1, head_size(m));
 }
-/// A key's head has a part that is turned and one that is not; a value's is of another size.
+/// One part of a key's head is rotated, the other is not; a value's head has another size.
 DummyInput past_deep_seek(Maker& m, const std::string&) {
   const int64_t heads = m.size("num_attention_heads"),
                 key = m.size("qk_rope_head_dim") + m.size("qk_nope_head_dim");
   return keys_and_values(m, {m.batch(), heads, m.past(), key},
                          {m.batch(), heads, m.past(), m.size("v_head_dim")});
 }
-/// Heads beside each other in the batch.
+/// The heads are side by side in the batch.
 DummyInput past_flat(Maker& m, const std::string&) {
   const Shape shape{m.batch() * m.size("num_kv_heads"), m.past(), head_size(m)};
   return keys_and_values(m, shape, shape);
@@ -165,8 +165,8 @@ const NormalizedConfig& decoder_of(const Maker& m) {
 }
 bool has_own_words(const NormalizedConfig& decoder) { return decoder.kind().knows("decoder_num_layers"); }
 
-/// Of every layer key and value of the decoder, then of the encoder. Cross attention has the decoder's heads:
-/// it is the decoder that projects what the encoder gives.
+/// Returns for every layer key and value of the decoder, then of the encoder. Cross attention has the
+/// decoder's heads, because the decoder projects the encoder's output.
 DummyInput past_of_two(Maker& m, int64_t heads, int64_t size) {
   const NormalizedConfig& decoder = decoder_of(m);
   const Shape decoded{m.batch(), heads, m.past(), size}, crossed{m.batch(), heads, m.encoded(), size};
@@ -186,7 +186,7 @@ DummyInput past_seq2seq(Maker& m, const std::string&) {
 DummyInput past_t5(Maker& m, const std::string&) {
   return past_of_two(m, decoder_heads(m), m.size("key_value_dim"));
 }
-/// A decoder that was made to stand alone keeps its own two only.
+/// A decoder that was made without an encoder keeps its own keys and values only.
 DummyInput past_vision_encoder_decoder(Maker& m, const std::string& name) {
   DummyInput made = past_seq2seq(m, name);
   if (!has_own_words(decoder_of(m)))
@@ -196,7 +196,7 @@ DummyInput past_vision_encoder_decoder(Maker& m, const std::string& name) {
 
 // ── Images
 
-/// What the model was made for goes before what somebody asks for: many take nothing else.
+/// The model's own sizes take precedence over requested ones: many models take nothing else.
 void size_images(Maker& m, const Preprocessors&) {
   m.shapes_.num_channels = m.config_.get<int64_t>("num_channels", m.shapes_.num_channels);
   std::vector<int64_t> image;
@@ -210,7 +210,7 @@ void size_images(Maker& m, const Preprocessors&) {
   m.shapes_.height = image.front();
   m.shapes_.width = image.back();
 }
-/// And what the preprocessor makes of them.
+/// Uses the sizes of the preprocessor as well.
 void size_images_by(Maker& m, const Preprocessors& p, const std::string& key) {
   size_images(m, p);
   if (!p.preprocessor || !p.preprocessor->has(key)) return;
@@ -247,7 +247,7 @@ void size_patches(Maker& m, const Preprocessors& p) {
                 "a preprocessor_config.json that says patch_size and max_patches", "none",
                 "it belongs beside config.json");
   const auto& processor = *p.preprocessor;
-  // Where a patch stands, and its pixels.
+  // A patch has its position and its pixels.
   m.shapes_.feature_size = 2 + processor.get<int64_t>("patch_size.height") *
                                    processor.get<int64_t>("patch_size.width") * m.shapes_.num_channels;
   m.shapes_.visual_seq_length = processor.get<int64_t>("max_patches");
@@ -268,7 +268,7 @@ DummyInput spectrum(Maker& m, const std::string&) {
   const int64_t features = m.config_.get<int64_t>("feature_size", m.shapes_.feature_size);
   return m.floats({m.batch(), features, m.shapes_.nb_max_frames}, -1, 1);
 }
-/// Frames outside features.
+/// Spectrogram frames, with the features in the last axis.
 DummyInput frames(Maker& m, const std::string&) {
   return m.floats({m.batch(), m.shapes_.audio_sequence_length, m.size("input_features_per_channel")}, -1, 1);
 }
@@ -288,7 +288,7 @@ DummyInput audio_codes(Maker& m, const std::string&) {
   return m.ints({1, m.batch(), m.size("decoder.num_codebooks"), m.length()}, 50);
 }
 
-// ── Pipelines that paint images
+// ── Pipelines that generate images
 
 DummyInput timestep(Maker& m, const std::string&) {
   return m.floats({}, 0, static_cast<double>(m.vocabulary()));
@@ -309,8 +309,8 @@ int64_t image_tokens(const Maker& m) { return (m.shapes_.height / 2) * (m.shapes
 DummyInput packed_image(Maker& m, const std::string&) {
   return m.floats({m.batch(), image_tokens(m), m.shapes_.num_channels});
 }
-DummyInput image_places(Maker& m, const std::string&) { return m.ints({image_tokens(m), 3}, 1); }
-DummyInput text_places(Maker& m, const std::string&) { return m.ints({m.length(), 3}, 1); }
+DummyInput image_position_ids(Maker& m, const std::string&) { return m.ints({image_tokens(m), 3}, 1); }
+DummyInput text_position_ids(Maker& m, const std::string&) { return m.ints({m.length(), 3}, 1); }
 
 // ── Others
 
@@ -421,12 +421,12 @@ const std::map<std::string, Kind, std::less<>>& generator_kinds() {
       {"DummySanaTransforemerTextInputGenerator",
        {{{"encoder_hidden_states", encoder_states}, {"encoder_attention_mask", make_text}}}},
       {"DummyFluxTransformerVisionInputGenerator",
-       {{{"hidden_states", packed_image}, {"img_ids", image_places}}, size_images}},
+       {{{"hidden_states", packed_image}, {"img_ids", image_position_ids}}, size_images}},
       {"DummyFluxTransformerTextInputGenerator",
        {{{"encoder_hidden_states", encoder_states},
          {"pooled_projections", pooled},
          {"guidance", guidance},
-         {"txt_ids", text_places}}}},
+         {"txt_ids", text_position_ids}}}},
       {"DummyPatchTSTInputGenerator", {{{"past_values", series}}}},
   };
   return all;
@@ -463,7 +463,8 @@ DummyInputGeneratorClass::DummyInputGeneratorClass(const char* name) {
   const auto at = generator_kinds().find(name);
   if (at == generator_kinds().end()) {
     const auto near = nearest_names(name, dummy_input_generators());
-    throw Error(Code::not_supported, "export", "a generator of made-up inputs", "'" + std::string(name) + "'",
+    throw Error(Code::not_supported, "export", "a generator of synthetic inputs",
+                "'" + std::string(name) + "'",
                 near.empty() ? "derive one from DummyInputGenerator" : "near to it: '" + near[0] + "'");
   }
   make_ = [kind = &at->second](const std::string& task, const NormalizedConfig& config,

@@ -1,4 +1,4 @@
-// What all generators of inputs share: names, and tensors drawn from a seed.
+// Code that all generators of inputs share: names, and tensors drawn from a seed.
 #include "lathe/exporters/dummy_inputs.h"
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 namespace lathe::exporters {
 namespace {
 
-/// An axis is what the config calls it; one that it does not name is as long as in a made-up input.
+/// Returns axes with the config's names; an axis that it does not name is as long as in a synthetic input.
 Sizes sizes_of(const Axes& axes, const Tensor& example, bool fixed) {
   Sizes sizes;
   for (size_t i = 0; i < example.rank(); ++i) {
@@ -44,13 +44,13 @@ void mark_outputs(Network& network, const NamedAxes& wanted, const nn::Outputs& 
       throw Error(Code::bad_argument, "export", "an output '" + name + "' of the architecture", "none",
                   "it gives " + all + "; the config's outputs() says what is wanted");
     }
-    // Inputs, constants and tensors that are an output already lend their name to no other.
+    // Inputs, constants and tensors that are an output already cannot take another name.
     const bool own = !t.is_network_input() && !t.is_network_output() && !t.constant();
     network.mark_output(own ? t : TensorRef(network.add_identity(t)), name);
   }
 }
 
-/// Names of sizes that the network's inputs bring.
+/// Returns the names of sizes that the network's inputs have.
 std::set<std::string> known_symbols(const Network& network) {
   std::set<std::string> all;
   for (const TensorRef& t : network.inputs())
@@ -59,10 +59,9 @@ std::set<std::string> known_symbols(const Network& network) {
   return all;
 }
 
-/// The config's words for sizes, where they say the same as what was found ("past + new", not "new + past"),
-/// and where they say nothing of inputs alone: an input's word on a size that is not that input's would be a
-/// lie. A sum with a part that no input has is a size of its own, as that of keys and values where there is
-/// no past.
+/// Gives axes the config's names if they mean the same as the inferred size ("past + new", not "new + past"),
+/// or if a part of them is no size of an input: a name of inputs alone for another size would be wrong. A sum
+/// with a part that no input has is a size of its own, as that of keys and values without a past.
 void name_axes(onnx::GraphProto& graph, const NamedAxes& names, const Network& network, bool outputs) {
   const std::set<std::string> known = known_symbols(network);
   for (onnx::ValueInfoProto& info : outputs ? graph.output : graph.input) {
@@ -76,10 +75,10 @@ void name_axes(onnx::GraphProto& graph, const NamedAxes& names, const Network& n
                           std::to_string(dims.size()) + " axes");
       auto& dim = dims[static_cast<size_t>(axis)];
       if (dim.dim_value) continue;
-      const Dim said = Dim::parse(name);
-      const bool same = dim.dim_param && Dim::parse(*dim.dim_param) == said;
+      const Dim declared = Dim::parse(name);
+      const bool same = dim.dim_param && Dim::parse(*dim.dim_param) == declared;
       const bool free =
-          !std::ranges::all_of(said.symbols(), [&](const std::string& s) { return known.contains(s); });
+          !std::ranges::all_of(declared.symbols(), [&](const std::string& s) { return known.contains(s); });
       if (same || free) dim.dim_param = name;
     }
   }

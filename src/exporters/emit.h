@@ -1,4 +1,4 @@
-// From an architecture with its weights to an ONNX model, as a config wants it.
+// Makes an ONNX model of an architecture with its weights, as a config requires.
 #pragma once
 
 #include "lathe/exporters/onnx_config.h"
@@ -14,10 +14,10 @@ struct EmitOptions {
   DummyShapes shapes = {};
 };
 
-/// Inputs, outputs and axes with the names of the config, in its order; weights are the model's own memory.
-/// Throws bad_argument for an output that the architecture does not give, with those that it gives;
-/// node_bad_shape for one that lacks an axis which the config names, node_cannot_convert for an opset that
-/// cannot say it, and what the architecture throws.
+/// The model has inputs, outputs and axes with the names of the config, in its order; weights are the model's
+/// own memory. Throws bad_argument for an output that the architecture lacks, with those that it has;
+/// node_bad_shape for one without an axis that the config names, node_cannot_convert for an opset that cannot
+/// express it, and what the architecture throws.
 onnx::Model emit(nn::Model& model, const OnnxConfig& config, const EmitOptions& options);
 
 }  // namespace lathe::exporters

@@ -1,4 +1,4 @@
-// An export from beginning to end.
+// The steps of an export, from checkpoint to files.
 #include <algorithm>
 #include <fstream>
 
@@ -6,12 +6,12 @@
 #include "base/scratch_file.h"
 #include "exporters/emit.h"
 #include "exporters/file_weights.h"
-#include "exporters/lacking.h"
 #include "exporters/merge.h"
+#include "exporters/missing_weights.h"
 #include "exporters/sentence.h"
 #include "exporters/stage.h"
+#include "exporters/task_names.h"
 #include "exporters/validation.h"
-#include "exporters/words.h"
 #include "lathe/engine.h"
 #include "lathe/error.h"
 #include "lathe/exporters.h"
@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Beyond what a protobuf message can hold weights lie beside it, as Optimum has them.
+/// Weights of more bytes than a protobuf message can hold are in a file beside it, as in Optimum.
 constexpr uint64_t external_beyond = uint64_t{2} << 30;
 constexpr int64_t external_threshold = 100;
 constexpr const char* merged_name = "decoder_model_merged";
@@ -51,7 +51,7 @@ std::optional<ModelConfig> open_if_there(const fs::path& file) {
   return ModelConfig::open(file);
 }
 
-/// The folder, or the nearest around it that is there; empty where none is.
+/// Returns the folder, or the nearest one around it that exists; empty if there is none.
 fs::path existing_part_of(const fs::path& folder) {
   std::error_code failed;
   fs::path at = fs::absolute(folder, failed);
@@ -62,7 +62,7 @@ fs::path existing_part_of(const fs::path& folder) {
   return failed ? fs::path() : at;
 }
 
-/// The id of the padding token that a tokenizer says, or nothing.
+/// Returns the id of the padding token that a tokenizer has, or nothing.
 std::optional<int64_t> pad_token_of(const ModelConfig& tokenizer) {
   if (tokenizer.has("pad_token_id")) return tokenizer.get<int64_t>("pad_token_id");
   if (!tokenizer.has("pad_token") || !tokenizer.has("added_tokens_decoder")) return std::nullopt;
@@ -103,22 +103,22 @@ class Exporter {
     check();
     if (options_.engine) build_engines();
     list_files();
-    tell("moving files into place");
+    report_progress("moving files into place");
     stage.commit();
     return std::move(report_);
   }
 
  private:
-  void tell(const std::string& stage) {
+  void report_progress(const std::string& stage) {
     stage_text_ = stage;
-    tell();
+    report_progress();
   }
-  void tell() {
+  void report_progress() {
     if (options_.progress && !options_.progress({stage_text_, written_, total_}))
       throw Error(Code::cancelled, "export", "to go on", "a request to stop");
   }
 
-  // ── What is exported
+  // ── Choice of the task
 
   void choose_task() {
     report_.model_type = config_.get<std::string>("model_type");
@@ -138,7 +138,7 @@ class Exporter {
     report_.task = task_;
   }
 
-  /// The architecture may, and yet not the decoder that this one is made of.
+  /// Returns whether the model can have a past: the architecture may, and yet not the decoder of this one.
   bool keeps_past() const {
     const std::string task = task_ + std::string(with_past);
     if (!tasks_.supports(exported_type_, task)) return false;
@@ -160,9 +160,9 @@ class Exporter {
     o.preprocessors = {open_if_there(architecture_ / "tokenizer_config.json"),
                        open_if_there(architecture_ / "preprocessor_config.json")};
     overrides_ = task_overrides(o.preprocessors);
-    auto said = overrides_;
-    if (sentence_) said["export_model_type"] = "\"" + exported_type_ + "\"";
-    const ModelConfig config = config_with(said);
+    auto overrides = overrides_;
+    if (sentence_) overrides["export_model_type"] = "\"" + exported_type_ + "\"";
+    const ModelConfig config = config_with(overrides);
     onnx_config_ = tasks_.make(config, task_, o);
     onnx_config_->set_variant(options_.variant);
     for (const auto& [key, value] : onnx_config_->values_override()) overrides_[key] = value;
@@ -194,8 +194,8 @@ class Exporter {
   }
 
   void make_model() {
-    tell("binding");
-    // Weights in another type are written once where they can stay what they are written to.
+    report_progress("binding");
+    // Converted weights are written near the output, so that their file can become a part of it.
     const ScratchFolder near_the_output(existing_part_of(output_));
     const ModelConfig config = config_with(overrides_);
     const Checkpoint weights = Checkpoint::open(architecture_, options_.load);
@@ -211,7 +211,7 @@ class Exporter {
     model_ = std::move(whole);
   }
 
-  /// An architecture may be something else as an encoder of sentences than it is for its features.
+  /// An architecture may have another model for sentences than for its features.
   std::unique_ptr<nn::SentenceModel> make_sentence_model(const ModelConfig& config) const {
     constexpr const char* sentences = "sentence-similarity";
     const bool own = tasks_.models().contains(report_.model_type, sentences);
@@ -224,18 +224,18 @@ class Exporter {
     return std::make_unique<nn::SentenceTransformer>(std::move(encoder), sentence_->modules);
   }
 
-  /// `path`: of the module in the model that is written.
+  /// `path`: the module's path in the model that is written.
   template <class M>
   void bind(M& module, const Checkpoint& weights, const fs::path& folder, const std::string& path) {
     if (options_.dtype != DataType::float32) module.to(options_.dtype);
     const nn::BindReport bound = bound_or_explained(module, weights);
     report_.untied.insert(report_.untied.end(), bound.untied.begin(), bound.untied.end());
-    nn::BindOptions spelling;
+    nn::BindOptions variants;
     if constexpr (std::is_base_of_v<nn::Model, M>)
-      spelling = {.base_prefix = module.base_prefix(), .other_parts = module.other_parts()};
-    // Opened anew, but where a file that may change meanwhile was read once and for all.
+      variants = {.base_prefix = module.base_prefix(), .other_parts = module.other_parts()};
+    // The checkpoint is opened anew, except if its files may change meanwhile and were therefore read once.
     file_weights_.add(options_.load.untrusted ? weights : Checkpoint::open(folder, options_.load), module,
-                      spelling, path);
+                      variants, path);
   }
   template <class M>
   nn::BindReport bound_or_explained(M& module, const Checkpoint& weights) const {
@@ -245,27 +245,27 @@ class Exporter {
       if (e.code() == Code::tensor_bad_shape) throw about_sizes(module, e);
       if (e.code() != Code::bad_argument) throw;
       const auto missing = module.bind(weights, {.convert = true, .allow_missing = true}).missing;
-      Diagnostic told = e.diagnostic();
+      Diagnostic diagnostic = e.diagnostic();
       if (const auto layers = too_many_layers(missing, weights, config_)) {
-        told.expected = layers->expected;
-        told.got = layers->got;
-        told.remedy = "correct config.json, or the checkpoint lacks a part";
-        throw Error(std::move(told));
+        diagnostic.expected = layers->expected;
+        diagnostic.got = layers->got;
+        diagnostic.remedy = "correct config.json, or the checkpoint lacks a part";
+        throw Error(std::move(diagnostic));
       }
-      told.remedy = remedy_for_lacking_words(module, missing, weights, config_);
-      if (told.remedy.empty()) throw;
-      throw Error(std::move(told));
+      diagnostic.remedy = remedy_for_missing_vocabulary(module, missing, weights, config_);
+      if (diagnostic.remedy.empty()) throw;
+      throw Error(std::move(diagnostic));
     }
   }
 
-  /// A shape that the checkpoint does not have, with the key of config.json that asks for it.
+  /// Adds the keys of config.json that give the wrong sizes to an error about a shape.
   Error about_sizes(const nn::Module& module, const Error& e) const {
-    Diagnostic told = e.diagnostic();
+    Diagnostic diagnostic = e.diagnostic();
     for (const nn::NamedParameter& p : module.named_parameters())
-      if (p.name == told.node)
-        if (const auto keys = keys_of_shape(p.parameter.shape(), told.got, config_); !keys.empty())
-          told.remedy = "in config.json " + keys + ": " + told.remedy;
-    return Error(std::move(told));
+      if (p.name == diagnostic.node)
+        if (const auto keys = keys_of_shape(p.parameter.shape(), diagnostic.got, config_); !keys.empty())
+          diagnostic.remedy = "in config.json " + keys + ": " + diagnostic.remedy;
+    return Error(std::move(diagnostic));
   }
 
   // ── Files
@@ -273,7 +273,7 @@ class Exporter {
   std::vector<onnx::Model> emitted() {
     std::vector<onnx::Model> models;
     for (const SubModel& f : files_) {
-      tell("emitting " + f.name);
+      report_progress("emitting " + f.name);
       models.push_back(emit(*model_, *f.config,
                             {.name = f.name,
                              .opset = report_.opset,
@@ -287,7 +287,7 @@ class Exporter {
     try {
       return emitted();
     } catch (const Error& e) {
-      // Convolutions and pools of bfloat16 are newer than the usual opset. All files have the same.
+      // Convolutions and pools of bfloat16 are newer than the usual opset. All files have the same opset.
       constexpr int with_bfloat16 = 22;
       if (e.code() != Code::node_cannot_convert || options_.dtype != DataType::bfloat16 || options_.opset)
         throw;
@@ -300,7 +300,7 @@ class Exporter {
     emitted_ = emitted_in_some_opset();
     report_.unexpected = file_weights_.unused(emitted_);
     std::vector<onnx::Model> models = emitted_;
-    if (options_.optimize != OptimizationLevel::none) optimise(models);
+    if (options_.optimize != OptimizationLevel::none) optimize_files(models);
     std::vector<std::pair<std::string, const onnx::Model*>> all;
     for (size_t i = 0; i < files_.size(); ++i) all.emplace_back(files_[i].name, &models[i]);
     onnx::Model merged;
@@ -322,12 +322,12 @@ class Exporter {
     return static_cast<size_t>(std::ranges::find(files_, name, &SubModel::name) - files_.begin());
   }
 
-  /// All files stay of one opset: the one asked for, or the newest that any of them needs for what was found.
-  void optimise(std::vector<onnx::Model>& models) {
+  /// Optimizes all files with one opset: the requested one, or the newest that any of them needs.
+  void optimize_files(std::vector<onnx::Model>& models) {
     BuildOptions build = options_.build;
     build.level = options_.optimize;
     for (size_t i = 0; i < models.size(); ++i) {
-      tell("optimising " + files_[i].name);
+      report_progress("optimizing " + files_[i].name);
       models[i] = optimize(models[i], build, options_.opset).model;
       report_.opset = std::max(report_.opset, opset_of(models[i]));
     }
@@ -337,7 +337,7 @@ class Exporter {
 
   void write(const std::string& name, const onnx::Model& model) {
     const std::string file = name + ".onnx";
-    tell("writing " + file);
+    report_progress("writing " + file);
     onnx::SaveOptions save;
     save.data = weight_bytes(model) > external_beyond ? onnx::SaveOptions::Data::external
                                                       : onnx::SaveOptions::Data::single_file;
@@ -347,7 +347,7 @@ class Exporter {
         model, stage_->path() / file, save,
         [&](uint64_t bytes) {
           written_ = std::min(written_ + bytes, total_);
-          tell();
+          report_progress();
         },
         true);
   }
@@ -366,20 +366,20 @@ class Exporter {
     modules.commit();
   }
 
-  // ── Proof
+  // ── Validation
 
   void check() {
     if (!options_.reference.empty()) compare_recorded();
     if (!options_.validation) return;
     for (size_t i = 0; i < files_.size(); ++i) {
       const std::string file = files_[i].name + ".onnx";
-      tell("validating " + file);
+      report_progress("validating " + file);
       report_.validation[file] =
           validate_branches(stage_->path() / file, {branch(i)}, options_.shapes, *options_.validation);
     }
     if (!merges()) return;
     const std::string file = std::string(merged_name) + ".onnx";
-    tell("validating " + file);
+    report_progress("validating " + file);
     const auto [first, second] = *onnx_config_->merged_submodels();
     const auto flag = [](bool on) {
       return NamedValues{
@@ -390,10 +390,10 @@ class Exporter {
                                                   branch(index_of(second), "with past", flag(true))},
                                                  options_.shapes, *options_.validation);
   }
-  /// Held against the model as it was emitted, with what the checkpoint's files hold.
-  ValidatedBranch branch(size_t file, std::string label = {}, NamedValues besides = {}) const {
+  /// The branch is compared with the model as it was emitted, with the weights of the checkpoint's files.
+  ValidatedBranch branch(size_t file, std::string label = {}, NamedValues extra_inputs = {}) const {
     const bool merged = !label.empty();
-    return {files_[file].config.get(), std::move(label), std::move(besides),
+    return {files_[file].config.get(), std::move(label), std::move(extra_inputs),
             [this, file] { return file_weights_.reread(emitted_[file]); },
             !merged && options_.optimize == OptimizationLevel::none};
   }
@@ -401,7 +401,7 @@ class Exporter {
   void compare_recorded() {
     const ValidationOptions how = options_.validation.value_or(ValidationOptions{});
     const SubModel& f = files_.front();
-    tell("comparing " + f.name + ".onnx");
+    report_progress("comparing " + f.name + ".onnx");
     report_.recorded =
         compare_with_recorded(stage_->path() / (f.name + ".onnx"), options_.reference, *f.config, how);
   }
@@ -411,7 +411,7 @@ class Exporter {
     for (const SubModel& f : files_) names.push_back(f.name);
     if (merges()) names.push_back(merged_name);
     for (const std::string& name : names) {
-      tell("building " + name + ".lathe");
+      report_progress("building " + name + ".lathe");
       Engine::build(stage_->path() / (name + ".onnx"), options_.build)
           .save(stage_->path() / (name + ".lathe"));
     }
@@ -429,18 +429,18 @@ class Exporter {
   const ExportOptions& options_;
   const TasksManager& tasks_;
   const std::string library_;
-  const std::optional<SentenceCheckpoint> sentence_;  // an encoder of sentences, with what stands behind it
+  const std::optional<SentenceCheckpoint> sentence_;  // an encoder of sentences, with the modules behind it
   const fs::path architecture_;                       // the folder of config.json and the weights
   const ModelConfig config_;
   const fs::path output_;
   std::string task_, stage_text_;
-  std::string exported_type_;  // under which configs are registered
+  std::string exported_type_;  // the model type under which configs are registered
   std::map<std::string, std::string> overrides_;
   std::shared_ptr<OnnxConfig> onnx_config_;
   std::vector<SubModel> files_;
   std::unique_ptr<nn::Model> model_;
   FileWeights file_weights_;
-  std::vector<onnx::Model> emitted_;  // one for each of files_, before anything is made of them
+  std::vector<onnx::Model> emitted_;  // one for each of files_, as emitted
   StagedDirectory* stage_ = nullptr;
   uint64_t written_ = 0, total_ = 0;
   ExportReport report_;

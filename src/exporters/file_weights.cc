@@ -9,7 +9,7 @@
 
 namespace lathe::exporters {
 
-void FileWeights::add(Checkpoint checkpoint, const nn::Module& module, const nn::BindOptions& spelling,
+void FileWeights::add(Checkpoint checkpoint, const nn::Module& module, const nn::BindOptions& variants,
                       const std::string& path) {
   Source source{std::move(checkpoint), {}};
   for (const nn::NamedParameter& p : module.named_parameters()) {
@@ -17,7 +17,7 @@ void FileWeights::add(Checkpoint checkpoint, const nn::Module& module, const nn:
     std::vector<std::string> paths{p.name};
     paths.insert(paths.end(), p.aliases.begin(), p.aliases.end());
     for (const std::string& own : paths)
-      for (std::string& name : nn::detail::spellings(own, spelling))
+      for (std::string& name : nn::detail::path_variants(own, variants))
         if (source.checkpoint.contains(name) && std::ranges::find(found, name) == found.end())
           found.push_back(std::move(name));
   }

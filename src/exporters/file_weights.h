@@ -1,5 +1,5 @@
-// What checkpoints say of the weights of exported models, read from their files anew and by their own names:
-// what was bound to the modules, and how, has no say in it.
+// The weights of exported models as the checkpoint files have them, read anew and by their own names: how
+// weights were bound to modules has no influence.
 #pragma once
 
 #include <filesystem>
@@ -16,23 +16,24 @@ namespace lathe::exporters {
 
 class FileWeights {
  public:
-  /// The checkpoint of `module`, whose paths begin with `path` in the models. `spelling`: as it was bound.
-  /// `models`: every model that is written, before anything is made of it.
-  void add(Checkpoint checkpoint, const nn::Module& module, const nn::BindOptions& spelling,
+  /// Adds the checkpoint of `module`, whose paths begin with `path` in the models. `variants`: the options of
+  /// its binding.
+  void add(Checkpoint checkpoint, const nn::Module& module, const nn::BindOptions& variants,
            const std::string& path);
 
-  /// Names of tensors whose elements are in none of the models: nothing reads them there, or what they are
-  /// another name for holds something else.
+  /// Returns the names of tensors whose elements are in none of the models: nothing reads them, or the tensor
+  /// whose other name they are holds something else. `models`: every model that is written, as emitted.
   std::vector<std::string> unused(const std::vector<onnx::Model>& models) const;
 
-  /// The model with the elements of the files in the place of its weights, of its own types. Throws
-  /// run_bad_value for weights that are of another shape than the file has them.
+  /// Returns the model with its weights replaced by the elements of the files, in the model's types. Throws
+  /// run_bad_value for weights whose shape differs from the file's.
   onnx::Model reread(const onnx::Model& model) const;
 
  private:
   struct Source {
     Checkpoint checkpoint;
-    /// Of every parameter's name in the models what the file may call it, the likeliest first.
+    /// For every parameter's name in the models, the names that the file may have for it, the likeliest
+    /// first.
     std::map<std::string, std::vector<std::string>> names;
   };
   std::vector<Source> sources_;

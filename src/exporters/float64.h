@@ -1,4 +1,4 @@
-// The same graph with numbers of 53 bits: what its rounding is measured by.
+// The same graph in float64, to measure the rounding of the original.
 #pragma once
 
 #include <memory>
@@ -7,12 +7,12 @@
 
 namespace lathe::exporters {
 
-/// A copy in which all floats are float64: inputs, constants, results of Cast and what makes tensors. Integers
-/// stay. Throws run_out_of_memory.
+/// Returns a copy in which all floats are float64: inputs, constants, and the types that Cast and operators
+/// that make tensors name. Integers stay. Throws run_out_of_memory.
 std::unique_ptr<Graph> in_float64(const Graph& g);
-/// Bytes of constants that it would have.
+/// Returns the bytes of constants that the copy would have.
 uint64_t float64_bytes(const Graph& g);
-/// The elements of `t` as float64; what is no float as it is.
+/// Returns the elements of `t` as float64; a tensor that has no floats is returned as it is.
 Tensor as_float64(const Tensor& t);
 
 }  // namespace lathe::exporters

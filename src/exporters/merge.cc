@@ -12,7 +12,8 @@ namespace {
 using onnx::GraphProto;
 using onnx::TensorProto;
 
-/// What ONNX Runtime wants inside of the branches: its optimiser looks for shapes and axes there.
+/// Returns whether ONNX Runtime requires the tensor inside of the branches: its optimizer looks for shapes
+/// and axes there.
 bool stays_inside(const TensorProto& t) {
   const bool integers = t.data_type == static_cast<int32_t>(DataType::int64) ||
                         t.data_type == static_cast<int32_t>(DataType::int32);
@@ -24,7 +25,7 @@ bool same_contents(const TensorProto& a, const TensorProto& b) {
   return a.raw_data->data() == b.raw_data->data() || a.raw_data->view() == b.raw_data->view();
 }
 
-/// Everything of that name, read or made, in the nodes of a graph and their bodies.
+/// Renames a value everywhere in the nodes of a graph and their bodies.
 void rename(GraphProto& g, const std::string& from, const std::string& to) {
   for (onnx::NodeProto& n : g.node) {
     for (auto* names : {&n.input, &n.output}) std::ranges::replace(*names, from, to);
@@ -35,7 +36,7 @@ void rename(GraphProto& g, const std::string& from, const std::string& to) {
   }
 }
 
-/// Moves the weights of both branches around them: those that are the same become one.
+/// Moves the weights of both branches into the graph around them; equal ones become one.
 std::vector<TensorProto> take_weights(GraphProto& no_past, GraphProto& with_past) {
   std::vector<TensorProto> outer;
   std::map<std::string, size_t> by_name;
@@ -61,7 +62,7 @@ std::vector<TensorProto> take_weights(GraphProto& no_past, GraphProto& with_past
   return outer;
 }
 
-/// Names inside of a branch must not be those around it.
+/// Names inside of a branch must differ from those around it.
 void keep_apart(GraphProto& branch, const std::set<std::string>& outside, const std::string& suffix) {
   for (TensorProto& t : branch.initializer)
     if (outside.contains(*t.name)) {
@@ -70,7 +71,7 @@ void keep_apart(GraphProto& branch, const std::set<std::string>& outside, const 
     }
 }
 
-/// An output that `with_past` does not give: nothing of it, of the same type and rank.
+/// Adds an empty tensor, of the same type and rank, for an output that `with_past` lacks.
 void add_empty_output(GraphProto& g, const onnx::ValueInfoProto& like, size_t at) {
   TensorProto nothing;
   nothing.data_type = like.type->tensor_type->elem_type;
@@ -136,7 +137,7 @@ onnx::AttributeProto branch(const char* name, GraphProto g) {
   return a;
 }
 
-/// Sizes that branches give differently are nobody's.
+/// Removes fixed sizes in which the branches differ.
 void forget_sizes(std::vector<onnx::ValueInfoProto>& outputs,
                   const std::vector<onnx::ValueInfoProto>& others) {
   for (size_t i = 0; i < outputs.size(); ++i) {

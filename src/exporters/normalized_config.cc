@@ -27,7 +27,7 @@ bool is_among(const List& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-/// What architectures have always called a size, in their own config.json.
+/// Returns the names that an architecture has for sizes in its own config.json.
 const NormalizedConfigKind::Names* own_names(std::string_view model_type) {
   using Names = NormalizedConfigKind::Names;
   static const Names gpt2 = {{"hidden_size", "n_embd"},
@@ -208,7 +208,7 @@ bool NormalizedConfig::has_attribute(std::string_view word) const {
 
 namespace {
 
-/// The error of a key that is not there is ModelConfig's own.
+/// If the key is absent, ModelConfig throws its own error.
 std::string key_or(const std::optional<std::string>& key, std::string_view word) {
   return key ? *key : std::string(word);
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
-#include "exporters/words.h"
+#include "exporters/task_names.h"
 #include "lathe/error.h"
 #include "nn/sizes.h"
 
@@ -42,8 +42,9 @@ std::map<std::string, std::string> OnnxConfig::values_override() const {
 
 namespace {
 
-/// Does an argument of forward() stand for this input: itself, or "past_key_values" for those of all layers?
-bool stands_for(const std::string& argument, std::string_view input) {
+/// Returns whether an argument of forward() is this input, or "past_key_values", which covers the inputs of
+/// all layers.
+bool is_input_of_argument(const std::string& argument, std::string_view input) {
   return input == argument || (input.starts_with(argument) && input[argument.size()] == '.');
 }
 
@@ -62,7 +63,7 @@ NamedAxes OnnxConfig::ordered_inputs() const {
   for (const std::string& argument : arguments) {
     size_t i = 0;
     for (const auto& input : all) {
-      if (!taken[i] && stands_for(argument, input.first)) take(input), taken[i] = true;
+      if (!taken[i] && is_input_of_argument(argument, input.first)) take(input), taken[i] = true;
       ++i;
     }
   }

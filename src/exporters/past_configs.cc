@@ -1,4 +1,4 @@
-// Decoders that keep keys and values, alone and behind an encoder.
+// Decoders with a KV cache, alone and behind an encoder.
 #include <algorithm>
 #include <iterator>
 
@@ -9,7 +9,7 @@ namespace lathe::exporters {
 
 NamedAxes OnnxConfigWithPast::outputs() const {
   NamedAxes all = OnnxConfig::outputs();
-  // Only the generation of text reads more than one position with a past.
+  // With a past, only text generation reads more than one position.
   if (use_past_in_inputs() && task() == "feature-extraction")
     all = {{"last_hidden_state", {{0, "batch_size"}}}};
   if (use_past()) add_past_key_values(all, PastDirection::outputs);
@@ -112,7 +112,7 @@ void OnnxSeq2SeqConfigWithPast::add_past_key_values(NamedAxes& into, PastDirecti
       {0, "batch_size"},
       {2, in ? "past_decoder_sequence_length" : "past_decoder_sequence_length + decoder_sequence_length"}};
   const Axes encoded = {{0, "batch_size"}, {2, "encoder_sequence_length"}};
-  // What the encoder gave does not change: a decoder that is handed it does not hand it back.
+  // The encoder's keys and values do not change: a decoder that gets them does not return them.
   const bool crossed = in || (behavior() == ConfigBehavior::decoder && !use_past_in_inputs());
   for (int64_t i = 0; i < normalized_config().size("decoder_num_layers"); ++i) {
     const std::string layer = start + std::to_string(i);
@@ -136,7 +136,7 @@ void OnnxSeq2SeqConfigWithPast::flatten_past_key_values(Ordered<Tensor>& into, c
 std::vector<std::unique_ptr<DummyInputGenerator>> OnnxSeq2SeqConfigWithPast::create_dummy_input_generators(
     const DummyShapes& shapes) const {
   auto generators = OnnxConfigWithPast::create_dummy_input_generators(shapes);
-  // The first makes what the encoder reads, and its mask.
+  // The first generator makes the encoder's input and its mask.
   const bool encoded = behavior() != ConfigBehavior::monolith || inputs().contains("decoder_input_ids");
   if (encoded && shapes.encoder_sequence_length && !generators.empty())
     generators[0]->set_sequence_length(*shapes.encoder_sequence_length);

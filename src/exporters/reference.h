@@ -1,5 +1,4 @@
-// What an exported file is held against: a model run by plain loops, and once more with all floats as
-// float64.
+// The reference for an exported file: a model run by plain loops, and once more with all floats as float64.
 #pragma once
 
 #include <memory>
@@ -15,14 +14,14 @@ namespace lathe::exporters {
 
 class Reference {
  public:
-  /// `options` outlives it.
+  /// `options` must outlive it.
   Reference(onnx::Model model, const ValidationOptions& options);
-  /// What the reference backend gives. Values that the model has no input for are left alone.
+  /// Returns the results of the reference backend. Values without an input in the model are ignored.
   NamedValues plain(const NamedValues& given) const;
-  /// In float64; without room for it the same as plain().
+  /// Returns the results in float64; if memory does not suffice for that, those of plain().
   NamedValues exact(const NamedValues& given) const;
   bool is_exact() const { return wide_ != nullptr; }
-  /// Why it is not; empty where it is.
+  /// Returns why it is not exact; empty if it is.
   const std::string& left_out() const { return left_out_; }
   const onnx::Model& model() const { return model_; }
 

@@ -1,7 +1,5 @@
 #include "exporters/sentence.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error_about.h"
 #include "base/file.h"
 #include "io/bounded_json.h"
@@ -11,15 +9,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a list that somebody else wrote says of a module, or an error that names the file.
-std::string text_of(const nlohmann::ordered_json& entry, const char* key, const fs::path& file) {
-  if (entry.is_object() && entry.contains(key) && entry[key].is_string())
-    return entry[key].get<std::string>();
+/// Returns the value of a module's key in a list from a file; throws an error that names the file if it has
+/// none.
+std::string text_of(const Json& entry, const char* key, const fs::path& file) {
+  if (const Json* text = entry.find(key); text && text->is_string()) return text->get<std::string>();
   throw error_about(Code::bad_argument, "export", file.string(),
                     std::string("modules that say their '") + key + "'", "one that does not");
 }
 
-/// In the checkpoint, not beside it.
+/// Returns the folder, which must be inside the checkpoint.
 fs::path folder_of(const fs::path& checkpoint, const std::string& path, const fs::path& file) {
   const fs::path relative = fs::path(path).lexically_normal();
   if (relative.is_absolute() || (!relative.empty() && *relative.begin() == ".."))
@@ -34,22 +32,22 @@ ModelConfig config_in(const fs::path& folder) {
                                                               : ModelConfig::parse("{}");
 }
 
-/// The list of modules.json; null where there is no such file.
-nlohmann::ordered_json modules_in(const fs::path& file) {
+/// Returns the list of modules.json; null if there is no such file.
+Json modules_in(const fs::path& file) {
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return nullptr;
-  // A list is no object, which is what parses within bounds.
-  auto json = parse_bounded_json(
+  // The bounded parser takes objects only, so the list is put into one.
+  Json json = parse_bounded_json(
       "{\"modules\": " + std::string(read_file(open_regular(file), file)->view()) + "}", file);
-  auto& list = json["modules"];
+  Json& list = json["modules"];
   if (!list.is_array() || list.empty())
     throw error_about(Code::bad_argument, "export", file.string(), "a list of modules", "none");
-  return list;
+  return std::move(list);
 }
 
-/// sentence_bert_config.json, and what it is called for others, may say another configuration of the encoder.
+/// sentence_bert_config.json, which has other names for other models, may change the encoder's configuration.
 void refuse_other_config(const fs::path& encoder) {
-  std::error_code ignored;  // a folder that is not there is said by who reads its config.json
+  std::error_code ignored;  // a missing folder is reported by the reader of its config.json
   for (const auto& entry : fs::directory_iterator(encoder, ignored)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with("sentence_") || !name.ends_with("_config.json")) continue;
@@ -66,7 +64,7 @@ void refuse_other_config(const fs::path& encoder) {
 
 SentenceCheckpoint sentence_checkpoint(const fs::path& checkpoint) {
   const fs::path file = checkpoint / "modules.json";
-  const auto list = modules_in(file);
+  const Json list = modules_in(file);
   SentenceCheckpoint all;
   all.encoder = checkpoint;
   if (list.is_null()) {
@@ -77,7 +75,7 @@ SentenceCheckpoint sentence_checkpoint(const fs::path& checkpoint) {
   for (const auto& entry : list) {
     const std::string type = text_of(entry, "type", file), path = text_of(entry, "path", file);
     const fs::path folder = folder_of(checkpoint, path, file);
-    if (&entry != &list.front()) {
+    if (&entry != &list[0]) {
       all.modules.push_back({type, path, config_in(folder)});
       continue;
     }
@@ -92,9 +90,9 @@ SentenceCheckpoint sentence_checkpoint(const fs::path& checkpoint) {
 }
 
 std::string exported_modules(const fs::path& checkpoint) {
-  auto list = modules_in(checkpoint / "modules.json");
+  Json list = modules_in(checkpoint / "modules.json");
   if (list.is_null()) return {};
-  list.front()["path"] = "";
+  list[0]["path"] = "";
   return list.dump(2) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// modules.json of sentence-transformers: what stands behind the encoder of a sentence.
+// modules.json of sentence-transformers: the modules behind the encoder of a sentence.
 #pragma once
 
 #include <filesystem>
@@ -15,12 +15,13 @@ struct SentenceCheckpoint {
   std::vector<nn::SentenceModule> modules;  // behind it, in order
 };
 
-/// What modules.json says; where there is none, the encoder is in the directory itself and the mean of all
-/// tokens behind it. Throws json_malformed, bad_argument for what is no list of modules and for folders
-/// outside the checkpoint's, not_supported where another module than a Transformer or CLIPModel is first.
+/// Reads modules.json; without it, the encoder is in the directory itself, followed by the mean of all
+/// tokens. Throws json_malformed, bad_argument for anything but a list of modules and for folders outside the
+/// checkpoint's, not_supported if the first module is not a Transformer or CLIPModel.
 SentenceCheckpoint sentence_checkpoint(const std::filesystem::path& checkpoint);
 
-/// The modules.json of an export, in whose own folder the encoder's files are. Empty where there is none.
+/// Returns the modules.json of an export, in whose own folder the encoder's files are. Empty if there is
+/// none.
 std::string exported_modules(const std::filesystem::path& checkpoint);
 
 }  // namespace lathe::exporters

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 
 #include "base/file.h"
+#include "base/json.h"
 
 namespace lathe::exporters {
 
@@ -19,13 +19,13 @@ Error write_failed(const fs::path& path, const std::error_code& why) {
                     "check that the folder exists and its permissions");
 }
 
-/// Last what refers to others: a model is never there without its weights.
-int turn_of(const fs::path& file) { return file.extension() == ".onnx" ? 1 : 0; }
+/// Files that refer to others come last, so that a model is never there without its weights.
+int write_order(const fs::path& file) { return file.extension() == ".onnx" ? 1 : 0; }
 
 void copy_one(const fs::path& from, const fs::path& to) {
   std::error_code failed;
   fs::create_directories(to.parent_path(), failed);
-  // What a link leads to: Hugging Face's cache is made of them.
+  // Links are followed: Hugging Face's cache consists of them.
   if (!failed) fs::copy_file(from, to, fs::copy_options::overwrite_existing, failed);
   if (failed) throw write_failed(to, failed);
 }
@@ -37,24 +37,24 @@ StagedDirectory::StagedDirectory(const fs::path& target) : target_(target.lexica
   std::error_code failed;
   if (fs::exists(target_, failed) && !fs::is_directory(target_, failed))
     throw file_error(Code::file_write_failed, target_, "a folder, or nothing yet", "a file", "name a folder");
-  beside_ = target_;
-  beside_ += "." + std::to_string(std::random_device{}()) + ".tmp";
+  staged_ = target_;
+  staged_ += "." + std::to_string(std::random_device{}()) + ".tmp";
   failed.clear();
   if (target_.has_parent_path()) fs::create_directories(target_.parent_path(), failed);
   const OneStep known_at_once;
-  if (!failed) fs::create_directory(beside_, failed);
-  if (!failed) unfinished_.emplace(beside_);
+  if (!failed) fs::create_directory(staged_, failed);
+  if (!failed) unfinished_.emplace(staged_);
   if (failed) throw write_failed(target_, failed);
 }
 
 StagedDirectory::~StagedDirectory() {
   std::error_code ignored;
-  fs::remove_all(beside_, ignored);
+  fs::remove_all(staged_, ignored);
 }
 
 namespace {
 
-/// Moves made one after the other, and taken back in reverse unless all succeeded.
+/// Moves files one after the other, and undoes that in reverse order unless all succeeded.
 class Moves {
  public:
   Moves() = default;
@@ -93,28 +93,29 @@ class Moves {
 
 void StagedDirectory::commit() {
   std::error_code failed;
-  for (const auto& entry : fs::recursive_directory_iterator(beside_)) sync(entry.path());
+  for (const auto& entry : fs::recursive_directory_iterator(staged_)) sync(entry.path());
   const OneStep step;
-  // At once, where there is nothing yet (or an empty folder, which the new one replaces).
+  // The folder is renamed at once if the target does not exist (or is an empty folder, which it replaces).
   if (!fs::is_symlink(target_, failed)) {
-    fs::rename(beside_, target_, failed);
+    fs::rename(staged_, target_, failed);
     if (!failed) return sync(target_.has_parent_path() ? target_.parent_path() : fs::path("."));
   }
   std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(beside_))
-    if (entry.is_regular_file()) files.push_back(entry.path().lexically_relative(beside_));
-  std::ranges::sort(files, {}, [](const fs::path& f) { return std::pair(turn_of(f), f); });
+  for (const auto& entry : fs::recursive_directory_iterator(staged_))
+    if (entry.is_regular_file()) files.push_back(entry.path().lexically_relative(staged_));
+  std::ranges::sort(files, {}, [](const fs::path& f) { return std::pair(write_order(f), f); });
   for (const fs::path& file : files)
     if (fs::is_directory(target_ / file, failed))
       throw file_error(Code::file_write_failed, target_ / file, "a file, or nothing yet", "a folder",
                        "name another folder for the export");
-  // What is replaced goes first, models before their weights: nobody reads an old model with new weights.
-  const fs::path replaced = beside_ / "replaced";
+  // Replaced files are moved away first, models before their weights: nobody reads an old model with new
+  // weights.
+  const fs::path replaced = staged_ / "replaced";
   Moves moves;
   for (auto file = files.rbegin(); file != files.rend(); ++file)
     if (fs::exists(fs::symlink_status(target_ / *file, failed)))
       moves.move(target_ / *file, replaced / *file);
-  for (const fs::path& file : files) moves.move(beside_ / file, target_ / file);
+  for (const fs::path& file : files) moves.move(staged_ / file, target_ / file);
   moves.keep();
   sync(target_);
 }
@@ -158,8 +159,8 @@ std::string config_text(const fs::path& checkpoint, const std::map<std::string, 
   text << in.rdbuf();
   if (!in) throw file_error(Code::file_unreadable, file, "a file that can be read", "an error", "");
   if (overrides.empty()) return text.str();
-  auto json = nlohmann::ordered_json::parse(text.str());
-  for (const auto& [key, value] : overrides) json[key] = nlohmann::ordered_json::parse(value);
+  Json json = Json::parse(text.str());
+  for (const auto& [key, value] : overrides) json[key] = Json::parse(value);
   return json.dump(2) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// A directory that is filled beside its target, and moved there when all went well.
+// A directory that is filled beside its target, and moved there if all succeeded.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace lathe::exporters {
 
-/// Made by the constructor, gone with the destructor, whatever is in it.
+/// The constructor makes the directory; the destructor removes it with its contents.
 class StagedDirectory {
  public:
   /// Throws file_write_failed.
@@ -19,22 +19,22 @@ class StagedDirectory {
   ~StagedDirectory();
   StagedDirectory(const StagedDirectory&) = delete;
   StagedDirectory& operator=(const StagedDirectory&) = delete;
-  const std::filesystem::path& path() const { return beside_; }
-  /// Becomes the target, in one step where there is none yet. In a folder that is there files take their
-  /// places one by one, replacing those of the same name, models after their weights; where one cannot, all
-  /// is put back as it was. Throws file_write_failed.
+  const std::filesystem::path& path() const { return staged_; }
+  /// Replaces the target: in one step if there is none yet. In an existing folder files are moved one by one,
+  /// replacing those of the same name, models after their weights; if one cannot be moved, all is restored.
+  /// Throws file_write_failed.
   void commit();
 
  private:
-  std::filesystem::path target_, beside_;
+  std::filesystem::path target_, staged_;
   std::optional<Unfinished> unfinished_;
 };
 
-/// Tokenizers, preprocessors, generation: what belongs to a model besides config.json and weights, copied
-/// where it is there. Throws file_unreadable, file_write_failed.
+/// Copies the files that belong to a model besides config.json and weights, if they exist: tokenizers,
+/// preprocessors, generation settings. Throws file_unreadable, file_write_failed.
 void copy_companions(const std::filesystem::path& checkpoint, const std::filesystem::path& to);
 
-/// config.json with other values for some keys (JSON text by key). Throws as ModelConfig::open does.
+/// Returns config.json with other values for some keys (JSON text by key). Throws as ModelConfig::open does.
 std::string config_text(const std::filesystem::path& checkpoint,
                         const std::map<std::string, std::string>& overrides);
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/nearest.h"
-#include "exporters/words.h"
+#include "exporters/task_names.h"
 #include "lathe/error.h"
 
 namespace lathe::exporters {
 
-/// Generated: calls what src/exporters/configs/*.cc define.
+/// Generated: calls the functions that src/exporters/configs/*.cc define.
 void register_all_configs(TasksManager& tasks);
 
 namespace {
@@ -42,13 +42,13 @@ const std::map<std::string, std::string>& synonyms() {
   return all;
 }
 
-std::string listed(const std::vector<std::string>& words) {
+std::string listed(const std::vector<std::string>& items) {
   std::string all;
-  for (const std::string& w : words) all += (all.empty() ? "" : ", ") + w;
+  for (const std::string& w : items) all += (all.empty() ? "" : ", ") + w;
   return all;
 }
 
-/// The near ones, or where none is, all there are.
+/// Returns the similar names, or, if there is none, all names.
 std::string choice(std::string_view wanted, const std::vector<std::string>& known) {
   const auto near = nearest_names(wanted, known);
   return near.empty() ? "there are " + listed(known) : "near to it: " + listed(near);

@@ -1,4 +1,4 @@
-// After an export: does the file compute what its graph says, for all sizes, and how exactly?
+// Validates an exported file: whether it computes what its graph says, for all sizes, and how exactly.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// As people write it: 1024, 1e-12.
+/// Formats numbers the usual way: 1024, 1e-12.
 std::string number(double x) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", x);
@@ -42,17 +42,18 @@ int mantissa_bits(DataType type) {
   }
 }
 
-/// What is run with which sizes, and the names that people know them by.
+/// Sizes to run the model with, and the label that reports have for them.
 struct SizeSet {
   std::string label;
   DummyShapes shapes;
 };
 
-/// Positions that are learned are so many: texts with their past are no longer.
+/// Limits texts with their past to the number of learned positions.
 DummyShapes within_positions(DummyShapes s, const ModelConfig& config) {
   for (const char* key : {"max_position_embeddings", "n_positions", "max_target_positions"}) {
     if (!config.has(key)) continue;
-    // Some begin to count behind the padding token, and both halves of what is read are texts.
+    // Some models count positions from behind the padding token, and both the past and the new tokens are
+    // texts.
     const int64_t longest = std::max<int64_t>(1, (config.get<int64_t>(key) - 2) / 2);
     s.sequence_length = std::min(s.sequence_length, longest);
     if (s.past_sequence_length) s.past_sequence_length = std::min(*s.past_sequence_length, longest);
@@ -67,23 +68,23 @@ std::set<std::string> names_of_sizes(const NamedAxes& axes) {
   return names;
 }
 
-/// As asked for, alone, and with sizes that are all different: a size that was taken for another shows.
-std::vector<SizeSet> size_sets(DummyShapes asked, const OnnxConfig& onnx_config) {
+/// Returns the sizes as requested, all 1, and all different, which shows if one size was used for another.
+std::vector<SizeSet> size_sets(DummyShapes requested, const OnnxConfig& onnx_config) {
   const ModelConfig& config = onnx_config.config();
-  // A token that sees padding alone looks at it evenly, but in float16, whose lowest number does not outweigh
-  // scores when they are added in a wider type. In a decoder such are tokens with nothing but padding before
-  // them, and where it looks back a few tokens only, those far behind the text.
+  // A token that sees only padding attends to it evenly, except in float16, whose lowest number does not
+  // outweigh scores that are added in a wider type. In a decoder these are tokens with only padding before
+  // them, and with a sliding window those far behind the text.
   const bool half = onnx_config.options().float_type == DataType::float16;
-  if (half && config.has("sliding_window")) asked.padding_side = PaddingSide::none;
+  if (half && config.has("sliding_window")) requested.padding_side = PaddingSide::none;
   std::vector<SizeSet> all;
-  all.push_back({"as asked", within_positions(asked, config)});
-  DummyShapes one = asked;
+  all.push_back({"as asked", within_positions(requested, config)});
+  DummyShapes one = requested;
   one.batch_size = 1;
   one.sequence_length = 1;
   one.encoder_sequence_length = 1;
   one.past_sequence_length = 1;
   one.num_choices = 1;
-  DummyShapes odd = asked;
+  DummyShapes odd = requested;
   odd.batch_size = 3;
   odd.sequence_length = 7;
   odd.encoder_sequence_length = 5;
@@ -91,19 +92,21 @@ std::vector<SizeSet> size_sets(DummyShapes asked, const OnnxConfig& onnx_config)
   odd.num_choices = 2;
   const std::set<std::string> named = names_of_sizes(onnx_config.inputs());
   if (named.contains("text_batch_size")) odd.text_batch_size = 4;
-  // Odd numbers: what a reshape by a size that was built in cannot divide.
-  if (named.contains("height")) one.height = (asked.height / 2) | 1, odd.height = (asked.height * 5 / 8) | 1;
-  if (named.contains("width")) one.width = (asked.width / 2 + 2) | 1, odd.width = (asked.width * 7 / 8) | 1;
+  // A reshape by a fixed size cannot divide odd sizes.
+  if (named.contains("height"))
+    one.height = (requested.height / 2) | 1, odd.height = (requested.height * 5 / 8) | 1;
+  if (named.contains("width"))
+    one.width = (requested.width / 2 + 2) | 1, odd.width = (requested.width * 7 / 8) | 1;
   all.push_back({"ones", one});
   if (!half)
-    odd.padding_side = asked.padding_side == PaddingSide::right ? PaddingSide::left : PaddingSide::right;
+    odd.padding_side = requested.padding_side == PaddingSide::right ? PaddingSide::left : PaddingSide::right;
   all.push_back({"all different", within_positions(odd, config)});
   return all;
 }
 
 using Sizes = std::map<std::string, int64_t, std::less<>>;
 
-/// Sizes by the names that the config gives the axes of its inputs.
+/// Returns the sizes of the inputs by the names that the config gives their axes.
 Sizes sizes_of(const NamedAxes& axes, const Ordered<Tensor>& inputs) {
   Sizes sizes;
   for (const auto& [name, named] : axes)
@@ -121,7 +124,7 @@ std::string text_of(const Sizes& sizes) {
   return text;
 }
 
-/// The first of what came in a batch.
+/// Returns the first item of a batch.
 Tensor first_of(const Tensor& t, const Axes* axes) {
   Tensor cut = t;
   if (!axes) return cut;
@@ -173,14 +176,14 @@ class Validator {
           skip(set.label, e.what());
           break;
         }
-        if (!fits(inputs)) break;  // the file takes one size only, and that is not this one
+        if (!fits(inputs)) break;  // the file takes one size only, which differs from this one
         std::string sizes;
         for (const auto& [name, t] : inputs) sizes += describe(t.shape());
         if (seed == 0 && !seen.insert(sizes).second) break;
         for (const auto& [name, size] : sizes_of(inputs_, inputs)) tried[name].insert(size);
         compare(inputs, own.seed);
       }
-    tell_of_one_size(tried);
+    record_single_sizes(tried);
   }
 
   ValidationRun recorded(const Ordered<Tensor>& inputs, const NamedValues& want) {
@@ -215,7 +218,7 @@ class Validator {
       report_.skipped.push_back(why);
   }
 
-  /// Bit by bit: a difference of weights that hardly matters is one all the same.
+  /// Weights are compared bit by bit: a difference counts even if it hardly changes results.
   void check_weights() const {
     std::map<std::string_view, const onnx::TensorProto*> written;
     for (const onnx::TensorProto& t : model_.proto.graph->initializer) written.emplace(*t.name, &t);
@@ -236,8 +239,8 @@ class Validator {
     report_.skipped.push_back((branch_->label.empty() ? what : branch_->label + ", " + what) + ": " + why);
   }
 
-  /// What the file takes in any size and the configuration in one: nothing was proved of others.
-  void tell_of_one_size(const std::map<std::string, std::set<int64_t>>& tried) {
+  /// Records sizes that the file leaves open but that the configuration fixes: other values were not tested.
+  void record_single_sizes(const std::map<std::string, std::set<int64_t>>& tried) {
     for (const auto& [name, sizes] : tried) {
       const std::string said = name + "=" + std::to_string(*sizes.begin());
       if (sizes.size() == 1 && is_any_size(name) && std::ranges::count(report_.one_size, said) == 0)
@@ -257,7 +260,8 @@ class Validator {
                       std::move(remedy));
   }
 
-  /// Names, and that what is of any size in the config is of any size in the file.
+  /// Checks that outputs have the config's names, and that sizes that the config leaves open are not fixed in
+  /// the file.
   void check_names() const {
     for (const auto& [name, axes] : outputs_) {
       const auto& all = engine_.outputs();
@@ -273,7 +277,7 @@ class Validator {
                describe(*at->shape), "a size was taken for all there are");
     }
   }
-  /// Not so where all sizes were fixed (ExportOptions::no_dynamic_axes).
+  /// Returns false if all sizes were fixed (ExportOptions::no_dynamic_axes).
   bool any_size() const {
     return std::ranges::any_of(engine_.inputs(), [](const IoInfo& io) {
       return io.shape && std::ranges::any_of(*io.shape, [](const Dim& d) { return !d.is_constant(); });
@@ -293,13 +297,13 @@ class Validator {
   }
 
   NamedValues values(const Ordered<Tensor>& inputs) const {
-    NamedValues all = branch_->besides;
+    NamedValues all = branch_->extra_inputs;
     for (const auto& [name, t] : inputs) all.insert_or_assign(name, t);
     for (const IoInfo& io : engine_.inputs())
       if (!all.contains(io.name) && !io.optional) all[io.name] = empty(io, inputs);
     return all;
   }
-  /// Keys and values that a branch does not read: of length 1, as Optimum feeds them.
+  /// Makes keys and values that a branch does not read: of length 1, as Optimum feeds them.
   Tensor empty(const IoInfo& io, const Ordered<Tensor>& inputs) const {
     if (!io.shape) fail(Code::run_missing_input, io.name, "an input that the config makes", "none");
     const Sizes sizes = sizes_of(inputs_, inputs);
@@ -311,7 +315,7 @@ class Validator {
     return DummyInputGenerator::constant_tensor(shape, 0, io.element_type);
   }
 
-  /// Seconds that plain loops take for one run, roughly.
+  /// Returns a rough estimate of the seconds that plain loops take for one run.
   double estimate(const Ordered<Tensor>& inputs) const {
     const auto flops = summary_.flops.evaluate(sizes_of(inputs_, inputs));
     constexpr double per_second = 4e8;
@@ -334,7 +338,7 @@ class Validator {
     report_.runs.push_back(std::move(run));
   }
 
-  /// Sizes are what the file promises.
+  /// Checks that outputs have the sizes that the file and the config give.
   void check_shapes(const NamedValues& given, const NamedValues& got) const {
     NamedShapes shapes;
     for (const auto& [name, value] : given) shapes[name] = value.tensor().shape();
@@ -362,7 +366,7 @@ class Validator {
     return all;
   }
 
-  /// The first of a batch gives alone what it gives among others: no size of a batch is built in.
+  /// Checks that the first item of a batch has the same results alone: no batch size is built in.
   void alone(const Ordered<Tensor>& inputs, const NamedValues& together) {
     if (!any_size()) return;
     Ordered<Tensor> first;
@@ -387,17 +391,17 @@ class Validator {
     o.engine_ulps = ulps_off(got, exact, &o.absolute);
     o.reference_ulps = ulps_off(plain, exact);
     const double allowed = ulps_allowed(got.type(), options_);
-    const auto told = [&](double ulps) {
+    const auto bound_text = [&](double ulps) {
       return number(ulps) + " units (" + run.sizes + ", seed " + std::to_string(run.seed) + ")";
     };
     if (o.engine_ulps > allowed)
       fail(Code::run_bad_value, name,
            "the engine within " + number(allowed) + " units in the last place of float64",
-           told(o.engine_ulps), "ValidationOptions::ulps allows more");
+           bound_text(o.engine_ulps), "ValidationOptions::ulps allows more");
     if (o.reference_ulps > allowed)
       fail(Code::run_bad_value, name,
            "the reference within " + number(allowed) + " units in the last place of float64",
-           told(o.reference_ulps), "ValidationOptions::ulps allows more");
+           bound_text(o.reference_ulps), "ValidationOptions::ulps allows more");
     const double atol = options_.atol.value_or(branch_->config->atol_for_validation());
     if (!within(got, exact, atol)) {
       if (options_.atol)
@@ -475,7 +479,8 @@ uint64_t declared_bytes(const onnx::Model& m) {
   return bytes;
 }
 
-/// What can be said without running the file, or reading its weights, which an engine would hold once more.
+/// Checks what is possible without running the file, or reading its weights, which an engine would hold once
+/// more.
 ValidationReport checked_only(const onnx::Model& model, uint64_t bytes) {
   import_model(model, SchemaCatalog::standard());  // throws; touches no weight
   constexpr uint64_t mib = uint64_t{1} << 20;

@@ -1,4 +1,4 @@
-// What the rules of derivatives are written in: one node, seen backwards.
+// The interface in which rules of derivatives are written: one node of the backward pass.
 //
 //   void rule_of_relu(Backward& b) { b.give(0, b.add("Where", {…, b.gradient(), …})); }
 #pragma once
@@ -28,15 +28,15 @@ class Backward {
   bool has(size_t input) const { return input < node_.inputs.size() && node_.inputs[input] != no_id; }
   ValueId x(size_t input = 0) const { return has(input) ? node_.inputs[input] : no_id; }
   ValueId y(size_t output = 0) const { return node_.outputs[output]; }
-  /// The derivative with respect to an output; no_id where nothing arrives.
+  /// The derivative with respect to an output; no_id if there is none.
   ValueId gradient(size_t output = 0) const { return gradients_[output]; }
-  /// Is the derivative with respect to this input asked for?
+  /// Returns whether the derivative with respect to this input is needed.
   bool wants(size_t input) const { return input < wanted_.size() && wanted_[input]; }
 
   const ValueType& type(ValueId v) const { return g_.value(v).type; }
-  /// Throws where the rank is not known.
+  /// Throws if the rank is not known.
   size_t rank(ValueId v) const;
-  /// Throws where the size is not a number.
+  /// Throws if the size is not a number.
   int64_t size(ValueId v, size_t axis) const;
   const Tensor* constant(ValueId v) const { return v == no_id ? nullptr : g_.constant_tensor(v); }
 
@@ -49,19 +49,20 @@ class Backward {
   ValueId number(double v, ValueId like);
   ValueId ints(const std::vector<int64_t>& v);
   ValueId shape_of(ValueId v) { return add("Shape", {v}); }
-  /// The same elements under the shape of another value.
+  /// Returns the same elements in the shape of another value.
   ValueId shaped_like(ValueId v, ValueId like);
   ValueId zeros_like(ValueId v) { return filled_like(v, 0); }
   ValueId filled_like(ValueId v, double with);
-  /// Summed over the axes that broadcasting `like` to v's shape repeats.
+  /// Returns `v` summed over the axes along which `like` would be repeated to v's shape.
   ValueId summed_to(ValueId v, ValueId like);
 
-  /// What the rule found, of the input's shape; or of the output's, to be summed over what was broadcast.
+  /// Sets the gradient of an input, of the input's shape. give_broadcast() takes one of the output's shape,
+  /// and sums it over broadcast axes.
   void give(size_t input, ValueId gradient) { given_[input] = gradient; }
   void give_broadcast(size_t input, ValueId gradient) { give(input, summed_to(gradient, x(input))); }
   const std::vector<ValueId>& given() const { return given_; }
 
-  /// node_cannot_convert at this node.
+  /// Throws node_cannot_convert at this node.
   [[noreturn]] void refuse(std::string expected, std::string got) const;
 
  private:
@@ -96,10 +97,10 @@ inline Term choose(Term condition, Term yes, Term no) {
 }
 
 using GradientRule = void (*)(Backward&);
-using RuleTable = std::map<std::string, GradientRule, std::less<>>;
-void add_elementwise_rules(RuleTable& t);
-void add_movement_rules(RuleTable& t);
-void add_product_rules(RuleTable& t);
-void add_reduction_rules(RuleTable& t);
+/// The rules by the names of their operators, all of the default domain.
+using GradientTable = std::map<std::string, GradientRule, std::less<>>;
+
+/// Generated: the rules of all operators' folders, from src/ops/<folder>/<folder>.gradient.cc.
+void collect_all_gradients(GradientTable& all);
 
 }  // namespace lathe

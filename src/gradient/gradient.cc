@@ -11,25 +11,22 @@
 namespace lathe {
 namespace {
 
-const RuleTable& rules() {
-  static const RuleTable table = [] {
-    RuleTable t;
-    add_elementwise_rules(t);
-    add_movement_rules(t);
-    add_product_rules(t);
-    add_reduction_rules(t);
+const GradientTable& rules() {
+  static const GradientTable table = [] {
+    GradientTable t;
+    collect_all_gradients(t);
     return t;
   }();
   return table;
 }
 
-/// Nothing else has derivatives.
+/// Returns whether a value is a tensor of floats; nothing else has derivatives.
 bool is_real(const Graph& g, ValueId v) {
   const ValueType& t = g.value(v).type;
   return t.is_tensor() && is_float(t.elem);
 }
 
-/// The function: from what it depends on to y.
+/// The part of the graph that computes y from the values that it depends on.
 class Function {
  public:
   Function(const Graph& g, const Derivative& what) : g_(g), ends_(what.of.begin(), what.of.end()) {
@@ -37,12 +34,12 @@ class Function {
     for (ValueId v : what.of) depends_.insert(v);
     find_dependent();
   }
-  /// Producers first; only what lies between.
+  /// The nodes between them, producers first.
   const std::vector<NodeId>& nodes() const { return nodes_; }
   bool depends(ValueId v) const { return v != no_id && depends_.contains(v); }
 
  private:
-  /// Without recursion: a chain may have any length.
+  /// Collects the nodes without recursion, since a chain may have any length.
   void collect(ValueId y) {
     std::unordered_set<NodeId> seen;
     std::vector<std::pair<NodeId, bool>> stack;
@@ -86,7 +83,7 @@ class Function {
   std::vector<NodeId> nodes_;
 };
 
-/// The function computed anew, with other values in the places of some.
+/// Computes the function again, with other values in place of some.
 void substitute(Graph& g, Derivative& what, const AddNode& add) {
   std::unordered_map<ValueId, ValueId> stands_for;
   for (size_t i = 0; i < what.of.size(); ++i)
@@ -125,18 +122,18 @@ void substitute(Graph& g, Derivative& what, const AddNode& add) {
 
 std::vector<ValueId> differentiate(Graph& g, const Derivative& asked, const AddNode& add) {
   Derivative what = asked;
-  for (size_t i = 0; i <= what.wanted; ++i) {
-    const ValueId v = i < what.wanted ? what.at[i] : what.y;
+  for (size_t i = 0; i <= what.differentiated; ++i) {
+    const ValueId v = i < what.differentiated ? what.at[i] : what.y;
     if (!is_real(g, v))
       throw Error(Code::node_bad_type, "import", "xs and y of floats",
                   "'" + g.value(v).name + "' of type " + g.value(v).type.str(),
                   "insert a Cast, and name what it gives");
   }
   substitute(g, what, add);
-  // What zs name is held fast, whatever else it may be.
+  // Values that zs name are constant, even if they depend on xs.
   const Function all(g, what);
   std::unordered_set<ValueId> varying;
-  for (size_t i = 0; i < what.wanted; ++i) varying.insert(what.of[i]);
+  for (size_t i = 0; i < what.differentiated; ++i) varying.insert(what.of[i]);
   for (NodeId id : all.nodes()) {
     const Node& n = g.node(id);
     bool any = false;
@@ -148,7 +145,7 @@ std::vector<ValueId> differentiate(Graph& g, const Derivative& asked, const AddN
         if (v != no_id && is_real(g, v) && std::ranges::find(what.of, v) == what.of.end()) varying.insert(v);
   }
 
-  // Adds to what has arrived at a value so far.
+  // Adds to the gradient of a value so far.
   std::unordered_map<ValueId, ValueId> arrived;
   const auto arrive = [&](ValueId at, ValueId gradient) {
     auto [place, first] = arrived.try_emplace(at, gradient);
@@ -168,9 +165,9 @@ std::vector<ValueId> differentiate(Graph& g, const Derivative& asked, const AddN
       any |= gradients.back() != no_id;
     }
     if (!any) continue;
-    std::vector<bool> wanted;
-    for (ValueId v : n.inputs) wanted.push_back(v != no_id && varying.contains(v));
-    Backward b(g, n, std::move(gradients), std::move(wanted), add);
+    std::vector<bool> differentiated;
+    for (ValueId v : n.inputs) differentiated.push_back(v != no_id && varying.contains(v));
+    Backward b(g, n, std::move(gradients), std::move(differentiated), add);
     const auto rule = n.domain.empty() ? rules().find(n.op) : rules().end();
     if (rule == rules().end())
       b.refuse("an operator whose derivative is known (docs/reference/operators.md lists them)",
@@ -180,7 +177,7 @@ std::vector<ValueId> differentiate(Graph& g, const Derivative& asked, const AddN
       if (b.given()[k] != no_id && b.wants(k)) arrive(n.inputs[k], b.given()[k]);
   }
   std::vector<ValueId> found;
-  for (size_t i = 0; i < what.wanted; ++i) {
+  for (size_t i = 0; i < what.differentiated; ++i) {
     const auto at = arrived.find(what.of[i]);
     found.push_back(at != arrived.end() ? at->second
                                         : Backward(g, Node{}, {}, {}, add).zeros_like(what.of[i]));
@@ -266,7 +263,7 @@ ValueId Backward::summed_to(ValueId v, ValueId like) {
   Attributes keep = with("keepdims", int64_t{1});
   if (certain)
     return shaped_like(axes.empty() ? v : add("ReduceSum", {v, ints(axes)}, std::move(keep)), like);
-  // Which axes those are is seen when sizes are.
+  // The axes to sum over follow from sizes that only a run knows.
   const ValueId padding = ints(std::vector<int64_t>(from - to, 1));
   const ValueId sizes = add("Concat", {padding, shape_of(like)}, with("axis", int64_t{0}));
   const ValueId repeated = add("Not", {add("Equal", {sizes, shape_of(v)})});

@@ -1,6 +1,5 @@
-// How a graph is shown: text for people, JSON for programs, dot for pictures.
-#include <nlohmann/json.hpp>
-
+// Graphs as text, JSON and dot.
+#include "base/json.h"
 #include "graph/graph.h"
 
 namespace lathe {
@@ -19,10 +18,8 @@ std::string attribute_text(const AttributeValue& v) {
     }
     return s + "]";
   };
-  auto number = [](float f) { return nlohmann::json(f).dump(); };
-  auto quoted = [](const std::string& s) {
-    return nlohmann::json(s.substr(0, 64)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  };
+  auto number = [](float f) { return Json(f).dump(); };
+  auto quoted = [](const std::string& s) { return Json(s.substr(0, 64)).dump(); };
   auto tensor = [](const Tensor& t) { return describe(t); };
   return std::visit(
       [&](const auto& x) -> std::string {
@@ -86,28 +83,27 @@ void text_of(const Graph& g, const std::string& indent, std::string& out) {
   }
 }
 
-nlohmann::ordered_json json_of(const Graph& g) {
-  using nlohmann::ordered_json;
-  auto value = [&](ValueId v) -> ordered_json {
+Json json_of(const Graph& g) {
+  auto value = [&](ValueId v) -> Json {
     if (v == no_id) return nullptr;
-    ordered_json j{{"name", g.value(v).name}};
+    Json j{{"name", g.value(v).name}};
     if (g.value(v).type.known()) j["type"] = g.value(v).type.str();
     return j;
   };
   auto values = [&](const std::vector<ValueId>& list) {
-    ordered_json a = ordered_json::array();
+    Json a = Json::array();
     for (ValueId v : list) a.push_back(value(v));
     return a;
   };
-  ordered_json j{{"name", g.name}, {"inputs", values(g.inputs())}, {"outputs", values(g.outputs())}};
-  ordered_json constants = ordered_json::array();
+  Json j{{"name", g.name}, {"inputs", values(g.inputs())}, {"outputs", values(g.outputs())}};
+  Json constants = Json::array();
   for (ValueId v = 0; v < g.value_count(); ++v)
     if (g.value(v).is_constant() && g.value(v).captured == no_id) constants.push_back(value(v));
   j["constants"] = std::move(constants);
-  ordered_json nodes = ordered_json::array();
+  Json nodes = Json::array();
   for (NodeId id : g.order()) {
     const Node& n = g.node(id);
-    ordered_json node{{"id", id}, {"name", n.name}, {"op", n.op}, {"domain", n.domain}};
+    Json node{{"id", id}, {"name", n.name}, {"op", n.op}, {"domain", n.domain}};
     node["inputs"] = values(n.inputs);
     node["outputs"] = values(n.outputs);
     for (const auto& a : n.attributes) node["attributes"][a.name] = attribute_text(a.value);
@@ -118,9 +114,7 @@ nlohmann::ordered_json json_of(const Graph& g) {
   return j;
 }
 
-std::string escaped(const std::string& s) {
-  return nlohmann::json(s).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string escaped(const std::string& s) { return Json(s).dump(); }
 
 void dot_of(const Graph& g, const std::string& prefix, std::string& out) {
   auto id_of = [&](ValueId v) { return "\"" + prefix + "v" + std::to_string(v) + "\""; };
@@ -161,9 +155,7 @@ std::string Graph::text() const {
   return out;
 }
 
-std::string Graph::json() const {
-  return json_of(*this).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string Graph::json() const { return json_of(*this).dump(2); }
 
 std::string Graph::dot() const {
   std::string out = "digraph \"" + name + "\" {\n  rankdir=TB;\n";

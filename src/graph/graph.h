@@ -33,9 +33,9 @@ struct Body {
   std::shared_ptr<Graph> graph;
 };
 
-/// The inputs or outputs of a node, in order. What is left out, in between or behind the last, is no_id:
-/// models may leave optional operands out either way, so nobody need look at the number before asking for
-/// one.
+/// The inputs or outputs of a node, in order. Operands that are left out, in between or behind the last, are
+/// no_id: models may leave optional operands out either way, so code need not check the number before it
+/// reads one.
 class Operands {
  public:
   using value_type = ValueId;
@@ -50,9 +50,9 @@ class Operands {
     if (i >= list_.size()) list_.resize(i + 1, no_id);
     list_[i] = v;
   }
-  /// Leaves out what is left out behind the last operand that is there, but for the first `least`.
-  void trim(size_t least = 0) {
-    while (list_.size() > least && list_.back() == no_id) list_.pop_back();
+  /// Removes absent operands at the end, except for the first `least` operands.
+  void trim(size_t min_count = 0) {
+    while (list_.size() > min_count && list_.back() == no_id) list_.pop_back();
   }
 
   size_t size() const { return list_.size(); }
@@ -103,15 +103,14 @@ struct ValueInfo {
   NodeId producer = no_id;
   uint32_t output = 0;       // which output of the producer
   ValueId captured = no_id;  // in a body: the value of the enclosing graph that this is
-  /// Initializer or folded; its tensor may be a view of a mapped file. Of an input: what it is when not
-  /// given.
+  /// Initializer or folded; its tensor may be a view of a mapped file. For an input, it is the default value.
   std::shared_ptr<const Value> constant;
   std::string source;  // name of the initializer in the file, for the weight program; empty when computed
   bool is_input = false;
-  /// Of a float32 tensor that stands for one of 16 bits: its type in the model. Else undefined.
+  /// The type in the model of a float32 tensor that replaces one of 16 bits; else undefined.
   DataType written = DataType::undefined;
   std::string doc;
-  /// Is `constant` its contents in every run?
+  /// Returns whether the value is `constant` in every run.
   bool is_constant() const { return constant && !is_input; }
 };
 
@@ -133,7 +132,7 @@ class Graph {
   int64_t model_version = 0;
 
   Graph* parent() const { return parent_; }
-  /// Moves a body into another graph: what it captures must be values of that one.
+  /// Moves a body into another graph: values that it captures must be of that graph.
   void set_parent(Graph* parent) { parent_ = parent; }
 
   // Values
@@ -141,9 +140,9 @@ class Graph {
   ValueId add_input(std::string name, ValueType type);
   ValueId add_constant(std::string name, Tensor t, std::string source = {});
   ValueId add_constant(std::string name, Value v, ValueType type, std::string source = {});
-  /// In a body: the value that stands for `outer` of the parent graph; made once.
+  /// In a body: returns the value that is `outer` of the parent graph; it is made once.
   ValueId capture(ValueId outer);
-  /// Of an operand that is left out: nothing is known, and what is noted is lost.
+  /// Returns the facts about a value. For no_id nothing is known, and changes are lost.
   const ValueInfo& value(ValueId v) const;
   ValueInfo& value(ValueId v);
   size_t value_count() const { return values_.size(); }
@@ -165,27 +164,27 @@ class Graph {
   NodeId add_node(Node n);
   NodeId add_node(std::string op, std::vector<ValueId> inputs, size_t outputs, Attributes attributes = {},
                   std::string name = {});
-  /// Of no_id, which nothing produces: a node without an operator that is not alive.
+  /// Returns a node. For no_id it is one without an operator that is not alive.
   const Node& node(NodeId n) const;
   Node& node(NodeId n);
   size_t node_count() const { return nodes_.size(); }  // with removed ones
   size_t live_nodes() const;
   void remove_node(NodeId n);
-  /// Nodes that read `v` (through a body's captures too), by a scan; ask `uses()` once for all when many are
-  /// wanted.
+  /// Returns the nodes that read `v` (through a body's captures too), by a scan. For many values, uses() is
+  /// faster.
   std::vector<Use> uses_of(ValueId v) const;
   /// uses()[v]: readers of v. A node whose body captures v counts once with input = UINT32_MAX.
   std::vector<std::vector<Use>> uses() const;
   bool is_output(ValueId v) const;
   /// Every reader of `from` (outputs and bodies included) reads `to` instead.
   void replace_uses(ValueId from, ValueId to);
-  /// Only where `from` is an output of the graph.
+  /// Replaces `from` where it is an output of the graph, and leaves nodes that read it.
   void replace_output(ValueId from, ValueId to) { std::ranges::replace(outputs_, from, to); }
-  /// `name` is free (fresh_name).
+  /// `name` must be free (fresh_name).
   void rename(ValueId v, std::string name);
-  /// Takes back what was added last, down to these counts; nothing that stays may refer to it.
+  /// Removes the values and nodes that were added last, down to these counts; others may not refer to them.
   void truncate(size_t values, size_t nodes);
-  /// Both values exchange their names: for what takes the place of an output of the graph.
+  /// Exchanges the names of both values, for a value that replaces an output of the graph.
   void swap_names(ValueId a, ValueId b);
 
   /// Live nodes so that producers come first, stable in the order of insertion. Throws graph_cycle.
@@ -209,14 +208,15 @@ class Graph {
   std::unique_ptr<Nothing> nothing_;  // what value(no_id) and node(no_id) are
 };
 
-/// Who reads what in one graph, kept up to date while it is changed: asking anew after every change would
-/// take time that grows with the square of the graph.
+/// The readers of the values of one graph, kept up to date while it is changed: to find them again after
+/// every change would take time that grows with the square of the graph.
 class UseIndex {
  public:
   explicit UseIndex(const Graph& g) : graph_(g), uses_(g.uses()) {}
   const std::vector<Use>& of(ValueId v) const;
   bool is_read(ValueId v) const { return !of(v).empty() || graph_.is_output(v); }
-  /// The node has been added; it is about to be removed; all reads of `from` have become reads of `to`.
+  /// To be called when a node has been added, before one is removed, and when all reads of `from` have become
+  /// reads of `to`.
   void added(NodeId n);
   void removing(NodeId n);
   void replaced(ValueId from, ValueId to);
@@ -226,18 +226,18 @@ class UseIndex {
   std::vector<std::vector<Use>> uses_;
 };
 
-/// A named set of changes that a pass proposes; applied whole or not at all by `apply`. Nodes it adds stand
-/// for those it removes: they inherit their origins, and the name where one node takes another's place.
+/// A named set of changes that a pass proposes; applied whole or not at all by `apply`. Nodes it adds replace
+/// those it removes: they inherit their origins, and the name if one node replaces another.
 class Patch {
  public:
   Patch() = default;
-  /// Why, for the log and for `verify`.
+  /// `reason`: why, for the log and for `verify`.
   explicit Patch(std::string reason) : reason_(std::move(reason)) {}
   /// Proposals refer to values that exist, or to values the patch itself makes.
   ValueId add_constant(std::string name, Tensor t);
   std::vector<ValueId> add_node(std::string op, std::vector<ValueId> inputs, size_t outputs,
                                 Attributes attributes = {}, std::string domain = {});
-  /// Of one output.
+  /// Adds a node of one output.
   ValueId add(std::string op, std::vector<ValueId> inputs, Attributes attributes = {}) {
     return add_node(std::move(op), std::move(inputs), 1, std::move(attributes))[0];
   }
@@ -257,14 +257,14 @@ class Patch {
   /// Throws before any change when the patch does not fit the graph.
   Applied apply(Graph& g, UseIndex& uses) const;
 
-  /// The same in two steps: what the patch makes is in the graph, but nothing reads it yet.
+  /// The same in two steps: after stage() the new nodes are in the graph, but nothing reads them yet.
   struct Staged {
     std::vector<NodeId> added;
     std::vector<std::pair<ValueId, ValueId>> replaced;
     size_t first_value = 0, first_node = 0;
   };
   Staged stage(Graph& g) const;
-  /// Of what was staged last: it is read from now on; or it is gone.
+  /// Makes the nodes that were staged last part of the graph; take_back() removes them instead.
   Applied commit(Graph& g, UseIndex& uses, const Staged& staged) const;
   void take_back(Graph& g, const Staged& staged) const { g.truncate(staged.first_value, staged.first_node); }
 

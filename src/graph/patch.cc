@@ -78,7 +78,7 @@ Patch::Applied Patch::apply(Graph& g, UseIndex& uses) const { return commit(g, u
 
 Patch::Staged Patch::stage(Graph& g) const {
   check_fits(g);
-  Staged staged{.first_value = g.value_count(), .first_node = g.node_count()};
+  Staged staged{.added = {}, .replaced = {}, .first_value = g.value_count(), .first_node = g.node_count()};
   std::vector<std::string> origin;
   std::string name;
   for (NodeId n : removed_) {
@@ -112,8 +112,8 @@ Patch::Staged Patch::stage(Graph& g) const {
 }
 
 Patch::Applied Patch::commit(Graph& g, UseIndex& uses, const Staged& staged) const {
-  // First who reads what, then the new nodes: they read what they say they read.
-  Applied done{.added = staged.added, .replaced = staged.replaced};
+  // Present readers are changed before new nodes are added, whose inputs stay as they are.
+  Applied done{.added = staged.added, .touched = {}, .replaced = staged.replaced};
   for (const auto& [from, to] : staged.replaced) {
     for (const Use& u : uses.of(from)) {
       Node& reader = g.node(u.node);

@@ -140,8 +140,8 @@ std::optional<Dim> unify(const Dim& a, const Dim& b) {
   return a.has_unknown() && !b.has_unknown() ? b : a;
 }
 
-/// What unify and join share: kinds, element types and inner types must go together; `shapes` treats the
-/// rest.
+/// The common part of unify and join: kinds, element types and inner types must agree; `shapes` combines the
+/// shapes.
 template <class Inner, class Shapes>
 std::optional<ValueType> combine(const ValueType& a, const ValueType& b, Inner inner, Shapes shapes) {
   if (a.kind != b.kind) return std::nullopt;

@@ -34,18 +34,18 @@ struct ValueType {
   bool known() const { return kind != Kind::none; }
   bool is_tensor() const { return kind == Kind::tensor; }
 
-  /// "float[N,3]", "seq(float)": the signature language's words, with the shape where it is known and wanted.
+  /// "float[N,3]", "seq(float)": as in the signature language, with the shape if it is known and wanted.
   std::string str(bool with_shape = true) const;
   /// Reads what str() prints. Throws Code::text_syntax.
   static ValueType parse(std::string_view text);
   friend bool operator==(const ValueType& a, const ValueType& b);
 };
 
-/// The more precise of both, or nothing when they contradict (kind, element type, rank, or a number against
-/// another number).
+/// Returns the more precise of both, or nothing when they contradict (kind, element type, rank, or a number
+/// against another number).
 std::optional<ValueType> unify(const ValueType& a, const ValueType& b);
-/// What holds for both: differing dimensions become unknown, differing ranks unranked. For If branches and
-/// loop states.
+/// Returns a type that includes both: differing dimensions become unknown, differing ranks unranked. For If
+/// branches and loop states.
 std::optional<ValueType> join(const ValueType& a, const ValueType& b);
 
 }  // namespace lathe

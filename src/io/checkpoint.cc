@@ -1,7 +1,6 @@
 #include "lathe/checkpoint.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "base/nearest.h"
@@ -61,9 +60,9 @@ void check_shard_name(const fs::path& index, const std::string& tensor, const st
 using WeightMap = std::map<std::string, std::string>;  // tensor → shard
 
 WeightMap read_index(const fs::path& path) {
-  const nlohmann::json j = parse_bounded_sorted_json(path);  // large models have a hundred thousand names
-  const auto map = j.find("weight_map");
-  if (map == j.end() || !map->is_object())
+  const Json j = parse_bounded_json(path);
+  const Json* map = j.find("weight_map");
+  if (!map || !map->is_object())
     throw checkpoint_error(Code::json_malformed, path, {}, "an index with an object 'weight_map'", "none");
   WeightMap weights;
   for (const auto& [tensor, shard] : map->items()) {

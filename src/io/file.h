@@ -9,7 +9,7 @@
 
 namespace lathe {
 
-/// All bytes of a regular file. Throws file_not_found, file_not_regular, file_unreadable.
+/// Returns all bytes of a regular file. Throws file_not_found, file_not_regular, file_unreadable.
 std::string read_file(const std::filesystem::path& path);
 /// Writes the pieces beside the target and renames: nothing half-written is left. Throws file_write_failed.
 void write_file(const std::filesystem::path& path, std::span<const std::string_view> pieces);

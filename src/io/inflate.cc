@@ -24,7 +24,7 @@ class Bits {
     held_ -= count;
     return v;
   }
-  /// What follows the byte that was begun; at most `count` bytes of it.
+  /// Returns at most `count` bytes that follow the byte that was begun.
   std::string_view take_bytes(size_t count) {
     const std::string_view piece = bytes_.substr(at_, count);
     at_ += piece.size();
@@ -65,7 +65,7 @@ class Huffman {
       if (lengths[s]) symbols_[first[lengths[s]]++] = static_cast<uint16_t>(s);
     return true;
   }
-  /// The next symbol; -1 for a code that stands for none.
+  /// Returns the next symbol; -1 for an invalid code.
   int next(Bits& bits) const {
     int code = 0, first = 0, index = 0;
     for (unsigned n = 1; n <= longest_code; ++n) {

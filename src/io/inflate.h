@@ -8,11 +8,11 @@
 
 namespace lathe {
 
-/// Fills `out` with the first bytes that `compressed` stands for. False when it is damaged or has fewer.
+/// Fills `out` with the first bytes of the decompressed data. Returns false when they are damaged or fewer.
 /// Never writes beyond `out`, never reads beyond `compressed`.
 bool inflate(std::string_view compressed, std::span<char> out);
-/// No stream of `compressed` bytes stands for more than this.
-constexpr uint64_t most_inflated(uint64_t compressed) { return compressed * 1032 + 1032; }
+/// Returns the most bytes that a stream of `compressed` bytes can decompress to.
+constexpr uint64_t max_inflated(uint64_t compressed) { return compressed * 1032 + 1032; }
 
 uint32_t crc32(std::string_view bytes);
 

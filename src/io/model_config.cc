@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error_about.h"
@@ -9,40 +8,39 @@
 
 namespace lathe {
 
-using nlohmann::ordered_json;
-
 struct ModelConfig::State {
-  std::shared_ptr<const ordered_json> document;  // kept alive for `object`, a part of it
-  const ordered_json* object = nullptr;
+  std::shared_ptr<const Json> document;  // kept alive for `object`, a part of it
+  const Json* object = nullptr;
   std::string origin;
   std::string prefix;  // "text_config.": where `object` stands
 
   Error fault(std::string_view key, std::string expected, std::string got, std::string remedy) const {
     return error_about(Code::bad_argument, "read config", origin,
-                       "key '" + prefix + std::string(key) + "' " + expected, std::move(got), std::move(remedy));
+                       "key '" + prefix + std::string(key) + "' " + expected, std::move(got),
+                       std::move(remedy));
   }
   /// Makes the error about the value at `key`.
-  auto teller(std::string_view key) const {
+  auto error_maker(std::string_view key) const {
     return [this, key](std::string expected, std::string got) {
       return fault(key, std::move(expected), std::move(got), "correct the configuration");
     };
   }
   /// The value a dotted key leads to, null where there is none. A key with dots of its own comes first.
-  const ordered_json* find(std::string_view key) const;
-  const ordered_json& at(std::string_view key) const;
+  const Json* find(std::string_view key) const;
+  const Json& at(std::string_view key) const;
 };
 
 namespace {
 
-/// What stands there, short enough for a sentence.
-std::string shown(const ordered_json& j) {
-  const std::string text = j.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+/// The JSON text of a value, short enough for a message.
+std::string shown(const Json& j) {
+  const std::string text = j.dump();
   return text.size() > 60 ? text.substr(0, 60) + "…" : text;
 }
 
 /// Empty when j is not a T.
 template <class T>
-std::optional<T> value_of(const ordered_json& j) {
+std::optional<T> value_of(const Json& j) {
   if constexpr (std::is_same_v<T, bool>) {
     if (j.is_boolean()) return j.get<bool>();
   } else if constexpr (std::is_same_v<T, int64_t>) {
@@ -65,18 +63,18 @@ constexpr const char* kind_of() {
 }
 
 template <class T>
-T get_value(const ordered_json& j, const auto& fault) {
+T get_value(const Json& j, const auto& fault) {
   auto v = value_of<T>(j);
   if (!v) throw fault(std::string("as ") + kind_of<T>(), shown(j));
   return *std::move(v);
 }
 
 template <class T>
-std::vector<T> get_list(const ordered_json& j, const auto& fault) {
+std::vector<T> get_list(const Json& j, const auto& fault) {
   const std::string expected = std::string("as a list, each item ") + kind_of<T>();
   if (!j.is_array()) throw fault(expected, shown(j));
   std::vector<T> list;
-  for (const ordered_json& item : j) {
+  for (const Json& item : j) {
     auto v = value_of<T>(item);
     if (!v) throw fault(expected, shown(item) + " as item " + std::to_string(list.size()));
     list.push_back(*std::move(v));
@@ -86,17 +84,15 @@ std::vector<T> get_list(const ordered_json& j, const auto& fault) {
 
 }  // namespace
 
-const ordered_json* ModelConfig::State::find(std::string_view key) const {
-  const ordered_json* at = object;
+const Json* ModelConfig::State::find(std::string_view key) const {
+  const Json* at = object;
   for (std::string_view rest = key;;) {
     if (!at->is_object()) return nullptr;
-    if (const auto found = at->find(std::string(rest)); found != at->end())
-      return found->is_null() ? nullptr : &*found;
+    if (const Json* found = at->find(rest)) return found->is_null() ? nullptr : found;
     const size_t dot = rest.find('.');
     if (dot == std::string_view::npos) return nullptr;
-    const auto found = at->find(std::string(rest.substr(0, dot)));
-    if (found == at->end()) return nullptr;
-    at = &*found;
+    at = at->find(rest.substr(0, dot));
+    if (!at) return nullptr;
     rest.remove_prefix(dot + 1);
   }
 }
@@ -104,7 +100,7 @@ const ordered_json* ModelConfig::State::find(std::string_view key) const {
 namespace {
 
 /// Keys as `find` takes them: those of objects inside too.
-void list_keys(const ordered_json& object, const std::string& prefix, std::vector<std::string>& keys) {
+void list_keys(const Json& object, const std::string& prefix, std::vector<std::string>& keys) {
   for (const auto& [key, value] : object.items()) {
     keys.push_back(prefix + key);
     if (value.is_object()) list_keys(value, prefix + key + ".", keys);
@@ -113,8 +109,8 @@ void list_keys(const ordered_json& object, const std::string& prefix, std::vecto
 
 }  // namespace
 
-const ordered_json& ModelConfig::State::at(std::string_view key) const {
-  if (const ordered_json* found = find(key)) return *found;
+const Json& ModelConfig::State::at(std::string_view key) const {
+  if (const Json* found = find(key)) return *found;
   std::vector<std::string> keys;
   list_keys(*object, "", keys);
   std::string near;
@@ -135,7 +131,7 @@ ModelConfig ModelConfig::open(const std::filesystem::path& path) {
 
 ModelConfig ModelConfig::parse(std::string_view json, std::string origin) {
   auto state = std::make_shared<State>();
-  state->document = std::make_shared<const ordered_json>(parse_bounded_json(json, origin));
+  state->document = std::make_shared<const Json>(parse_bounded_json(json, origin));
   state->object = state->document.get();
   state->origin = std::move(origin);
   return ModelConfig(std::move(state));
@@ -145,46 +141,46 @@ bool ModelConfig::has(std::string_view key) const { return state_->find(key) != 
 
 std::vector<std::string> ModelConfig::keys() const {
   std::vector<std::string> keys;
-  for (const auto& item : state_->object->items()) keys.push_back(item.key());
+  for (const Json::Member& m : state_->object->items()) keys.push_back(m.name);
   return keys;
 }
 
 template <>
 bool ModelConfig::get(std::string_view key) const {
-  return get_value<bool>(state_->at(key), state_->teller(key));
+  return get_value<bool>(state_->at(key), state_->error_maker(key));
 }
 template <>
 int64_t ModelConfig::get(std::string_view key) const {
-  return get_value<int64_t>(state_->at(key), state_->teller(key));
+  return get_value<int64_t>(state_->at(key), state_->error_maker(key));
 }
 template <>
 double ModelConfig::get(std::string_view key) const {
-  return get_value<double>(state_->at(key), state_->teller(key));
+  return get_value<double>(state_->at(key), state_->error_maker(key));
 }
 template <>
 std::string ModelConfig::get(std::string_view key) const {
-  return get_value<std::string>(state_->at(key), state_->teller(key));
+  return get_value<std::string>(state_->at(key), state_->error_maker(key));
 }
 template <>
 std::vector<bool> ModelConfig::get(std::string_view key) const {
-  return get_list<bool>(state_->at(key), state_->teller(key));
+  return get_list<bool>(state_->at(key), state_->error_maker(key));
 }
 template <>
 std::vector<int64_t> ModelConfig::get(std::string_view key) const {
-  return get_list<int64_t>(state_->at(key), state_->teller(key));
+  return get_list<int64_t>(state_->at(key), state_->error_maker(key));
 }
 template <>
 std::vector<double> ModelConfig::get(std::string_view key) const {
-  return get_list<double>(state_->at(key), state_->teller(key));
+  return get_list<double>(state_->at(key), state_->error_maker(key));
 }
 template <>
 std::vector<std::string> ModelConfig::get(std::string_view key) const {
-  return get_list<std::string>(state_->at(key), state_->teller(key));
+  return get_list<std::string>(state_->at(key), state_->error_maker(key));
 }
 template <>
 ModelConfig ModelConfig::get(std::string_view key) const {
-  const ordered_json& j = state_->at(key);
-  if (!j.is_object()) throw state_->teller(key)("as an object", shown(j));
+  const Json& j = state_->at(key);
+  if (!j.is_object()) throw state_->error_maker(key)("as an object", shown(j));
   auto inner = std::make_shared<State>(*state_);
   inner->object = &j;
   inner->prefix += std::string(key) + ".";

@@ -33,12 +33,12 @@ bool is_missing_in_numpy(DataType t) {
 
 namespace {
 
-[[noreturn]] void malformed(std::string expected, std::string got) {
+[[noreturn]] void malformed_npy(std::string expected, std::string got) {
   throw Error(Code::npy_malformed, "read .npy", std::move(expected), std::move(got),
               "write the file with numpy.save");
 }
 
-struct Header {
+struct NpyHeader {
   std::string descr;
   bool fortran = false;
   std::vector<int64_t> shape;
@@ -48,31 +48,31 @@ struct Header {
 std::string_view field(std::string_view header, std::string_view key) {
   const size_t at = header.find("'" + std::string(key) + "'");
   if (at == std::string_view::npos)
-    malformed("a header with '" + std::string(key) + "'", std::string(header.substr(0, 80)));
+    malformed_npy("a header with '" + std::string(key) + "'", std::string(header.substr(0, 80)));
   size_t from = header.find(':', at);
-  if (from == std::string_view::npos) malformed("a colon after '" + std::string(key) + "'", "none");
+  if (from == std::string_view::npos) malformed_npy("a colon after '" + std::string(key) + "'", "none");
   from = header.find_first_not_of(' ', from + 1);
   return from == std::string_view::npos ? std::string_view() : header.substr(from);
 }
 
-Header parse_header(std::string_view text) {
-  Header h;
+NpyHeader parse_header(std::string_view text) {
+  NpyHeader h;
   std::string_view descr = field(text, "descr");
-  if (descr.empty() || descr[0] != '\'') malformed("a plain element type", "a structured one");
+  if (descr.empty() || descr[0] != '\'') malformed_npy("a plain element type", "a structured one");
   const size_t quote = descr.find('\'', 1);
-  if (quote == std::string_view::npos) malformed("a closing quote", "none");
+  if (quote == std::string_view::npos) malformed_npy("a closing quote", "none");
   h.descr = descr.substr(1, quote - 1);
   h.fortran = field(text, "fortran_order").starts_with("True");
   std::string_view shape = field(text, "shape");
   const size_t close = shape.find(')');
   if (shape.empty() || shape[0] != '(' || close == std::string_view::npos)
-    malformed("a shape in parentheses", "none");
+    malformed_npy("a shape in parentheses", "none");
   std::stringstream in{std::string(shape.substr(1, close - 1))};
   for (std::string item; std::getline(in, item, ',');) {
     if (item.find_first_not_of(' ') == std::string::npos) continue;
     char* end = nullptr;
     h.shape.push_back(std::strtoll(item.c_str(), &end, 10));
-    if (end == item.c_str()) malformed("numbers in the shape", item);
+    if (end == item.c_str()) malformed_npy("numbers in the shape", item);
   }
   return h;
 }
@@ -96,7 +96,7 @@ NpyType type_named(std::string_view descr, DataType wanted) {
       {"i8", DataType::int64},     {"u1", DataType::uint8},      {"u2", DataType::uint16},
       {"u4", DataType::uint32},    {"u8", DataType::uint64},     {"b1", DataType::boolean},
       {"c8", DataType::complex64}, {"c16", DataType::complex128}};
-  if (descr.size() < 2) malformed("an element type", std::string(descr));
+  if (descr.size() < 2) malformed_npy("an element type", std::string(descr));
   const std::string_view name = descr.substr(1);
   if (are_bits_of(wanted, name))
     return name == "V2" ? NpyType{DataType::uint16, 2, true} : NpyType{DataType::uint8, 1, true};
@@ -104,10 +104,10 @@ NpyType type_named(std::string_view descr, DataType wanted) {
     if (n == name) return {t, static_cast<size_t>(bits_of(t)) / 8};
   if (name[0] == 'U' || name[0] == 'S') {
     const size_t length = std::strtoull(std::string(name.substr(1)).c_str(), nullptr, 10);
-    if (length > (size_t{1} << 28)) malformed("strings of a sane length", std::string(descr));
+    if (length > (size_t{1} << 28)) malformed_npy("strings of a sane length", std::string(descr));
     return {DataType::string, length * (name[0] == 'U' ? 4 : 1)};
   }
-  malformed("a numeric or string element type", std::string(descr));
+  malformed_npy("a numeric or string element type", std::string(descr));
 }
 
 void append_utf8(std::string& s, uint32_t c) {
@@ -153,33 +153,33 @@ int64_t from_fortran(int64_t k, const Shape& shape) {
 }
 
 struct Read {
-  Header header;
+  NpyHeader header;
   NpyType type;
   size_t start;
   int64_t count;
 };
 
-/// All but the elements, of which `size` says how many bytes there are, header included.
+/// Reads everything but the elements. `size`: bytes of the whole file.
 Read read_header(std::string_view bytes, uint64_t size, DataType wanted = DataType::undefined) {
   if (bytes.size() < 10 || bytes.substr(0, 6) != std::string_view("\x93NUMPY", 6))
-    malformed("the magic of a .npy file", "something else");
+    malformed_npy("the magic of a .npy file", "something else");
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(bytes[i])); };
   const bool wide = byte(6) >= 2;
   if (byte(6) < 1 || byte(6) > 3 || (wide && bytes.size() < 12))
-    malformed("version 1, 2 or 3", std::to_string(byte(6)));
+    malformed_npy("version 1, 2 or 3", std::to_string(byte(6)));
   const size_t start = wide ? 12 : 10;
   const size_t length = byte(8) | byte(9) << 8 | (wide ? byte(10) << 16 | byte(11) << 24 : 0);
   if (length > bytes.size() - start)
-    malformed("a header of " + std::to_string(length) + " bytes", "a shorter file");
-  Header h = parse_header(bytes.substr(start, length));
+    malformed_npy("a header of " + std::to_string(length) + " bytes", "a shorter file");
+  NpyHeader h = parse_header(bytes.substr(start, length));
   const NpyType t = type_named(h.descr, wanted);
   const uint64_t data = size - start - length;
   const int64_t count = checked_count(h.shape, t.type, "array");
   if (t.bytes && static_cast<uint64_t>(count) > data / t.bytes)
-    malformed(std::to_string(count) + " elements of " + std::to_string(t.bytes) + " bytes",
-              std::to_string(data) + " bytes");
+    malformed_npy(std::to_string(count) + " elements of " + std::to_string(t.bytes) + " bytes",
+                  std::to_string(data) + " bytes");
   if (!t.bytes && count > (int64_t{1} << 24))
-    malformed("a sane number of empty strings", std::to_string(count));
+    malformed_npy("a sane number of empty strings", std::to_string(count));
   return {std::move(h), t, start + length, count};
 }
 
@@ -230,7 +230,7 @@ Tensor with_bits(const Tensor& bits, DataType type) {
     if (t.bytes()) std::memcpy(t.data(), bits.data(), t.bytes());
     return t;
   }
-  // Several in a byte lie as whole numbers of so many bits do.
+  // Elements that share a byte are packed like integers of so many bits.
   Tensor packed(bits_of(type) == 2 ? DataType::uint2 : DataType::uint4, bits.shape());
   const int64_t mask = (int64_t{1} << bits_of(type)) - 1;
   for (int64_t i = 0; i < bits.size(); ++i) store_int(packed, i, load_int(bits, i) & mask);
@@ -256,7 +256,7 @@ std::optional<Tensor> same_numbers(const Tensor& from, DataType type) {
   return t;
 }
 
-/// What save_npy writes a type as that NumPy does not have.
+/// The type that save_npy writes in place of one that NumPy does not have.
 DataType written_as(DataType t) {
   return is_float(t) ? DataType::float32 : is_unsigned_integer(t) ? DataType::uint8 : DataType::int8;
 }

@@ -7,7 +7,7 @@
 
 namespace lathe {
 
-/// Is this a type of numbers that NumPy does not have itself (bfloat16, float8, int4, …)?
+/// Returns whether this is a type of numbers that NumPy does not have itself (bfloat16, float8, int4, …).
 bool is_missing_in_numpy(DataType t);
 
 struct NpyLayout {

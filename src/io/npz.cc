@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::string_view ending = ".npy";
 
-/// What `f` gives; its errors tell the file and array.
+/// Returns the result of `f`; its errors name the file and the array.
 template <class F>
-auto told(const std::filesystem::path& file, std::string_view tensor, F f) {
+auto with_error_context(const std::filesystem::path& file, std::string_view tensor, F f) {
   try {
     return f();
   } catch (const Error& e) {
@@ -25,7 +25,7 @@ auto told(const std::filesystem::path& file, std::string_view tensor, F f) {
 /// An array whose file begins with `beginning` and has `size` bytes. The caller says where its bytes are.
 StoredTensor array_of(std::string name, std::string_view beginning, uint64_t size,
                       const std::shared_ptr<const FileBytes>& file, NpyLayout& layout) {
-  layout = told(file->path(), name, [&] { return read_npy_layout(beginning, size); });
+  layout = with_error_context(file->path(), name, [&] { return read_npy_layout(beginning, size); });
   if (layout.type == DataType::string)
     throw checkpoint_error(Code::tensor_bad_type, file->path(), name, "an array of numbers", "one of strings",
                            "load_npy reads it");
@@ -47,7 +47,7 @@ Tensor inflated(const FileBytes& file, const ZipMember& m, const std::string& na
                            "write the archive with numpy.savez, uncompressed: it is mapped");
   }
   read_member(file, m, bytes->data());
-  return told(file.path(), name, [&] { return parse_npy(*bytes); });
+  return with_error_context(file.path(), name, [&] { return parse_npy(*bytes); });
 }
 
 StoredTensor member_array(const std::shared_ptr<const FileBytes>& file, const ZipMember& m) {
@@ -59,7 +59,8 @@ StoredTensor member_array(const std::shared_ptr<const FileBytes>& file, const Zi
     t.load = [file, m, name] { return inflated(*file, m, name); };
   else if (!layout.plain)
     t.load = [file, m, name] {
-      return told(file->path(), name, [&] { return parse_npy(file->view().substr(m.offset, m.stored)); });
+      return with_error_context(file->path(), name,
+                                [&] { return parse_npy(file->view().substr(m.offset, m.stored)); });
     };
   else
     t.offset += layout.start;
@@ -92,7 +93,7 @@ CheckpointContents read_npy(const std::shared_ptr<const FileBytes>& file) {
   t.offset = layout.start;
   if (!layout.plain)
     t.load = [file, name = t.info.name] {
-      return told(file->path(), name, [&] { return parse_npy(file->view()); });
+      return with_error_context(file->path(), name, [&] { return parse_npy(file->view()); });
     };
   complete(t);
   contents.tensors.push_back(std::move(t));

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = PickleObject::Kind;
 
-constexpr size_t most_objects = size_t{1} << 22;
+constexpr size_t max_objects = size_t{1} << 22;
 
 class Machine {
  public:
@@ -51,9 +51,9 @@ class Machine {
   }
 
   PickleObject& make(Kind kind) {
-    if (out_.objects.size() == most_objects)
+    if (out_.objects.size() == max_objects)
       throw checkpoint_error(Code::wire_too_large, file_, {},
-                             "a pickle of at most " + std::to_string(most_objects) + " objects", "more",
+                             "a pickle of at most " + std::to_string(max_objects) + " objects", "more",
                              "store the model as safetensors");
     PickleObject& o = out_.objects.emplace_back();
     o.kind = kind;
@@ -72,7 +72,7 @@ class Machine {
     o.text = s;
     push(o);
   }
-  /// Nothing below the topmost mark may be taken by an instruction that does not take the mark itself.
+  /// Pops an operand. An instruction that does not pop the topmost mark may not take objects below it.
   PickleObject* pop() {
     if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) malformed("an operand", "none");
     PickleObject* o = stack_.back();
@@ -120,7 +120,7 @@ class Machine {
   void build();
   void long_integer();
   void remember(uint64_t slot) {
-    if (memo_.size() == most_objects) malformed("a memo of sane size", "more");
+    if (memo_.size() == max_objects) malformed("a memo of sane size", "more");
     memo_[slot] = &top();
   }
   void recall(uint64_t slot) {

@@ -12,10 +12,10 @@ namespace {
 using Kind = PickleObject::Kind;
 
 constexpr uint64_t longest_pickle = uint64_t{32} << 20;
-constexpr size_t most_visits = size_t{1} << 22, most_name_bytes = size_t{64} << 20;
-constexpr int deepest = 64;
+constexpr size_t max_visits = size_t{1} << 22, max_name_bytes = size_t{64} << 20;
+constexpr int max_dictionaries = 64;
 /// A view that repeats its storage's elements (torch.expand) may have so many of them.
-constexpr int64_t most_repeated = int64_t{1} << 24;
+constexpr int64_t max_repeated = int64_t{1} << 24;
 
 struct Named {
   std::string_view name;
@@ -33,7 +33,7 @@ constexpr Named storages[] = {{"torch.FloatStorage", DataType::float32},
                               {"torch.BoolStorage", DataType::boolean},
                               {"torch.ComplexFloatStorage", DataType::complex64},
                               {"torch.ComplexDoubleStorage", DataType::complex128},
-                              // Bytes; the tensor says of what (_rebuild_tensor_v3).
+                              // Bytes, whose type the tensor has (_rebuild_tensor_v3).
                               {"torch.storage.UntypedStorage", DataType::uint8}};
 constexpr Named dtypes[] = {{"torch.float32", DataType::float32},
                             {"torch.float64", DataType::float64},
@@ -137,11 +137,12 @@ void Archive::enter(std::string_view name, const PickleObject& o, int depth) {
 }
 
 void Archive::walk(const PickleObject& o, int depth) {
-  if (depth > deepest)
-    fault(Code::wire_too_deep, "tensors at most " + std::to_string(deepest) + " dictionaries deep", "more");
-  if (++visits_ > most_visits || name_bytes_ > most_name_bytes)
+  if (depth > max_dictionaries)
+    fault(Code::wire_too_deep, "tensors at most " + std::to_string(max_dictionaries) + " dictionaries deep",
+          "more");
+  if (++visits_ > max_visits || name_bytes_ > max_name_bytes)
     throw checkpoint_error(Code::wire_too_large, file_->path(), {},
-                           "at most " + std::to_string(most_visits) + " objects, and names of 64 MiB", "more",
+                           "at most " + std::to_string(max_visits) + " objects, and names of 64 MiB", "more",
                            "store the model as safetensors");
   if (o.kind == Kind::call) return add(o);
   if (o.kind == Kind::list)
@@ -203,14 +204,14 @@ const ZipMember& Archive::open_storage(const PickleObject& s, DataType& type, in
   return m;
 }
 
-/// Every element that shape, strides and offset speak of is one of the storage's `count`.
+/// Checks that every element by shape, strides and offset is one of the storage's `count`.
 void Archive::place(StoredTensor& t, const ZipMember& m, int64_t count, int64_t offset,
                     std::vector<int64_t> strides) const {
   const Shape& shape = t.info.shape;
   if (strides.size() != shape.size())
     fault(Code::tensor_bad_shape, std::to_string(shape.size()) + " strides", std::to_string(strides.size()));
   const int64_t elements = checked_elements(shape, t.info.type, file_->path(), path_);
-  if (elements > std::max(count, most_repeated))
+  if (elements > std::max(count, max_repeated))
     fault(Code::tensor_bad_data,
           "a view of at most as many elements as its storage of " + std::to_string(count),
           std::to_string(elements));

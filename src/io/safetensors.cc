@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <unordered_set>
 
+#include "base/json.h"
 #include "base/json_text.h"
 #include "base/utf8.h"
 #include "io/file.h"
@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t longest_header = 100'000'000;
 constexpr std::string_view metadata_name = "__metadata__";
 /// Bounds what a header costs in memory: some 1 kB a tensor.
-constexpr size_t most_tensors = size_t{1} << 19;
+constexpr size_t max_tensors = size_t{1} << 19;
 
 /// F6_E2M3 and F6_E3M2 are here for what can be said of them without their elements: see packed_bytes().
 constexpr std::pair<std::string_view, DataType> known_types[] = {{"F64", DataType::float64},
@@ -70,8 +70,8 @@ std::string_view name_in_file(DataType type) {
   return {};
 }
 
-/// Listens to the JSON parser: no tree is built, so that the memory taken follows what is kept.
-class Header : public nlohmann::json_sax<nlohmann::json> {
+/// Handles the events of the JSON parser: without a tree, only the results take memory.
+class Header final : public JsonListener {
  public:
   struct Entry {
     std::string name;
@@ -85,25 +85,20 @@ class Header : public nlohmann::json_sax<nlohmann::json> {
   std::map<std::string, std::string> metadata;
 
   /// Metadata that says nothing, as a whole or of a key, is as good as none.
-  bool null() override {
+  void null() override {
     const bool of_metadata = in_ == In::metadata || (in_ == In::header && key_ == metadata_name);
-    return of_metadata || refuse("null");
+    if (!of_metadata) refuse("null");
   }
-  bool boolean(bool) override { return refuse("a boolean"); }
-  bool number_float(double, const std::string& text) override { return refuse(text); }
-  bool binary(binary_t&) override { return refuse("bytes"); }
-  bool number_integer(int64_t v) override { return refuse(std::to_string(v)); }  // only negative ones
-  bool number_unsigned(uint64_t v) override;
-  bool string(std::string& v) override;
-  bool start_object(size_t) override;
-  bool end_object() override;
-  bool start_array(size_t) override;
-  bool end_array() override;
-  bool key(std::string& k) override;
-  bool parse_error(size_t at, const std::string&, const nlohmann::detail::exception& e) override {
-    throw checkpoint_error(Code::json_malformed, file_, {}, "a header that is JSON",
-                           "a fault at its byte " + std::to_string(at));
-  }
+  void boolean(bool) override { refuse("a boolean"); }
+  void number_float(double, const std::string& text) override { refuse(text); }
+  void number_integer(int64_t v) override { refuse(std::to_string(v)); }
+  void number_unsigned(uint64_t v) override;
+  void string(const std::string& v) override;
+  void start_object() override;
+  void end_object() override;
+  void start_array() override;
+  void end_array() override;
+  void key(const std::string& k) override;
 
  private:
   enum class In { file, header, metadata, tensor, shape, offsets, end };
@@ -116,7 +111,7 @@ class Header : public nlohmann::json_sax<nlohmann::json> {
                ? std::string_view(entries.back().name)
                : std::string_view();
   }
-  bool refuse(const std::string& got) const {
+  [[noreturn]] void refuse(const std::string& got) const {
     fault(in_ == In::shape     ? Code::tensor_bad_shape
           : in_ == In::offsets ? Code::external_bad_range
                                : Code::json_malformed,
@@ -154,40 +149,38 @@ std::string Header::wanted() const {
   return "nothing after the header's object";
 }
 
-bool Header::number_unsigned(uint64_t v) {
+void Header::number_unsigned(uint64_t v) {
   if (in_ == In::shape) {
     if (v > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) refuse(std::to_string(v));
     if (entries.back().shape.size() == max_rank)
       fault(Code::tensor_bad_shape, "a rank of at most " + std::to_string(max_rank), "more dimensions");
     entries.back().shape.push_back(static_cast<int64_t>(v));
-    return true;
+    return;
   }
-  if (in_ != In::offsets || offsets_.size() == 2) return refuse(std::to_string(v));
+  if (in_ != In::offsets || offsets_.size() == 2) refuse(std::to_string(v));
   offsets_.push_back(v);
-  return true;
 }
 
-bool Header::string(std::string& v) {
+void Header::string(const std::string& v) {
   if (in_ == In::metadata) {
     metadata[key_] = v;
-    return true;
+    return;
   }
-  if (in_ != In::tensor || key_ != "dtype") return refuse("a string");
+  if (in_ != In::tensor || key_ != "dtype") refuse("a string");
   const auto type = type_named(v);
   if (!type) fault(Code::tensor_bad_type, "a dtype of safetensors, as F32 or BF16", in_quotes(v));
   entries.back().type = *type;
   has_type_ = true;
-  return true;
 }
 
-bool Header::start_object(size_t) {
+void Header::start_object() {
   if (in_ == In::file) {
     in_ = In::header;
   } else if (in_ == In::header && key_ == metadata_name) {
     in_ = In::metadata;
   } else if (in_ == In::header) {
-    if (entries.size() == most_tensors)
-      fault(Code::wire_too_large, "at most " + std::to_string(most_tensors) + " tensors", "more");
+    if (entries.size() == max_tensors)
+      fault(Code::wire_too_large, "at most " + std::to_string(max_tensors) + " tensors", "more");
     entries.push_back({key_, {}, {}, 0, 0});
     has_type_ = has_shape_ = has_offsets_ = false;
     offsets_.clear();
@@ -195,28 +188,24 @@ bool Header::start_object(size_t) {
   } else {
     refuse("an object");
   }
-  return true;
 }
 
-bool Header::end_object() {
+void Header::end_object() {
   if (in_ == In::tensor) finish_tensor();
   in_ = in_ == In::header ? In::end : In::header;
-  return true;
 }
 
-bool Header::start_array(size_t) {
-  if (in_ != In::tensor || (key_ != "shape" && key_ != "data_offsets")) return refuse("a list");
+void Header::start_array() {
+  if (in_ != In::tensor || (key_ != "shape" && key_ != "data_offsets")) refuse("a list");
   in_ = key_ == "shape" ? In::shape : In::offsets;
-  return true;
 }
 
-bool Header::end_array() {
+void Header::end_array() {
   (in_ == In::shape ? has_shape_ : has_offsets_) = true;
   in_ = In::tensor;
-  return true;
 }
 
-bool Header::key(std::string& k) {
+void Header::key(const std::string& k) {
   if (in_ == In::header && !names_.insert(k).second)
     throw checkpoint_error(Code::graph_duplicate_name, file_, k, "names that differ", "this one twice");
   if (in_ == In::metadata && metadata.contains(k))
@@ -228,7 +217,6 @@ bool Header::key(std::string& k) {
     if (!known || again) fault(Code::json_malformed, wanted(), (again ? "twice " : "") + in_quotes(k));
   }
   key_ = k;
-  return true;
 }
 
 void Header::finish_tensor() {
@@ -303,7 +291,12 @@ CheckpointContents read_safetensors(const std::shared_ptr<const FileBytes>& file
   if (!is_utf8(text))
     throw checkpoint_error(Code::wire_bad_utf8, path, {}, "a header in UTF-8", "other bytes");
   Header header(path);
-  nlohmann::json::sax_parse(text.begin(), text.end(), &header);
+  try {
+    parse_json(text, header);
+  } catch (const JsonFault& e) {
+    throw checkpoint_error(Code::json_malformed, path, {}, "a header that is JSON",
+                           "a fault at its byte " + std::to_string(e.byte()));
+  }
   check_ranges(header.entries, bytes.size() - 8 - length, path);
 
   CheckpointContents contents;

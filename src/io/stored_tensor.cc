@@ -34,8 +34,9 @@ std::string in_quotes(std::string_view name) {
 
 Error checkpoint_error(Code code, const std::filesystem::path& file, std::string_view tensor,
                        std::string expected, std::string got, std::string remedy) {
-  return error_about(code, "read checkpoint", file.string() + (tensor.empty() ? "" : ": " + in_quotes(tensor)),
-                     std::move(expected), std::move(got), std::move(remedy));
+  return error_about(code, "read checkpoint",
+                     file.string() + (tensor.empty() ? "" : ": " + in_quotes(tensor)), std::move(expected),
+                     std::move(got), std::move(remedy));
 }
 
 int64_t checked_elements(const Shape& shape, DataType type, const std::filesystem::path& file,

@@ -1,4 +1,4 @@
-// Tensors as they lie in a checkpoint's files: what the readers of every format hand over.
+// Tensors as they are stored in a checkpoint's files: the results of the readers of all formats.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace lathe {
 
-/// Where a tensor's elements are. A reader has verified that all of them lie inside the file.
+/// The place of a tensor's elements. A reader has verified that all of them are inside the file.
 struct StoredTensor {
   CheckpointTensor info;
   std::shared_ptr<const FileBytes> file;
@@ -30,23 +30,23 @@ struct CheckpointContents {
   std::map<std::string, std::string> metadata;
 };
 
-/// Completes what follows from the other fields: bytes, file, mapped. `type` and `shape` are set and checked.
+/// Sets the fields that follow from the others: bytes, file, mapped. `type` and `shape` are set and checked.
 void complete(StoredTensor& t);
-/// The elements, the file's own where info.mapped.
+/// Returns the elements; if info.mapped, they are a view of the file.
 Tensor load(const StoredTensor& t);
 
 /// An error about a file of a checkpoint and, where that is known, one of its tensors.
 Error checkpoint_error(Code code, const std::filesystem::path& file, std::string_view tensor,
                        std::string expected, std::string got, std::string remedy = "download the file again");
-/// Number of elements; tells the file and tensor in its errors.
+/// Returns the number of elements; errors name the file and the tensor.
 int64_t checked_elements(const Shape& shape, DataType type, const std::filesystem::path& file,
                          std::string_view tensor);
-/// What stands in a message: names in files may be long and of any bytes.
+/// Returns a name for a message: names in files may be long and of any bytes.
 std::string in_quotes(std::string_view name);
 
 CheckpointContents read_safetensors(const std::shared_ptr<const FileBytes>& file);
 CheckpointContents read_npy(const std::shared_ptr<const FileBytes>& file);
-/// Which of the two a zip file is, its members say.
+/// Reads a zip file, whose members decide which of its two formats it has.
 CheckpointContents read_zip_checkpoint(const std::shared_ptr<const FileBytes>& file);
 
 }  // namespace lathe

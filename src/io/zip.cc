@@ -10,7 +10,7 @@
 namespace lathe {
 namespace {
 
-constexpr uint64_t most_members = uint64_t{1} << 19;
+constexpr uint64_t max_members = uint64_t{1} << 19;
 constexpr size_t end_size = 22, end64_size = 56, locator_size = 20, entry_size = 46, local_size = 30;
 
 [[noreturn]] void malformed(const FileBytes& file, std::string expected, std::string got) {
@@ -64,9 +64,9 @@ Directory find_directory(const Reader& r) {
     d = {r.number(end64 + 48, 8), r.number(end64 + 40, 8), r.number(end64 + 32, 8)};
   }
   r.bytes(d.offset, d.size);
-  if (d.entries > most_members)
+  if (d.entries > max_members)
     throw checkpoint_error(Code::wire_too_large, r.file().path(), {},
-                           "at most " + std::to_string(most_members) + " members", std::to_string(d.entries));
+                           "at most " + std::to_string(max_members) + " members", std::to_string(d.entries));
   return d;
 }
 
@@ -121,7 +121,7 @@ ZipMember read_entry(const Reader& r, uint64_t& at) {
   r.bytes(m.offset, m.stored);
   if (r.bytes(local + local_size, r.number(local + 26, 2)) != m.name)
     malformed(r.file(), "the same name in both headers of " + in_quotes(m.name), "another one");
-  if (m.deflated ? m.size > most_inflated(m.stored) : m.size != m.stored)
+  if (m.deflated ? m.size > max_inflated(m.stored) : m.size != m.stored)
     malformed(r.file(), "sizes of " + in_quotes(m.name) + " that fit its compression",
               std::to_string(m.size) + " bytes from " + std::to_string(m.stored));
   return m;

@@ -1,4 +1,4 @@
-// Zip archives (PKWARE's APPNOTE 6.3, zip64 too): where the members lie. What NumPy and PyTorch write.
+// Reads zip archives (PKWARE's APPNOTE 6.3, zip64 too), which NumPy and PyTorch write.
 #pragma once
 
 #include <string>
@@ -19,14 +19,15 @@ struct ZipMember {
   uint32_t crc = 0;
 };
 
-/// Members in the order of the archive's directory. Throws wire_malformed, wire_too_large (more than half a
-/// million members), graph_duplicate_name, not_supported (encryption, compression other than DEFLATE).
+/// Returns the members in the order of the archive's directory. Throws wire_malformed, wire_too_large (more
+/// than half a million members), graph_duplicate_name, not_supported (encryption, compression other than
+/// DEFLATE).
 std::vector<ZipMember> read_zip(const FileBytes& file);
 
-/// The first `count` bytes of a member. Throws wire_malformed where they are damaged.
+/// Returns the first `count` bytes of a member. Throws wire_malformed if they are damaged.
 std::string member_prefix(const FileBytes& file, const ZipMember& m, uint64_t count);
-/// All bytes, into `out` of m.size bytes. Those of a deflated member are held against its checksum; stored
-/// ones are not (PyTorch can be told to leave it out). Throws wire_malformed.
+/// Reads all bytes into `out` of m.size bytes. The checksum of a deflated member is verified; that of a
+/// stored one is not (PyTorch may leave it out). Throws wire_malformed.
 void read_member(const FileBytes& file, const ZipMember& m, char* out);
 
 }  // namespace lathe

@@ -34,11 +34,13 @@ bool before(const Kernel* a, const Kernel* b) {
 
 void KernelCatalog::add(Kernel k) {
   k.domain = canonical_domain(k.domain);
+  k.folder = folder_;
   const auto [named, fresh] = by_name_.try_emplace(k.name, nullptr);
   if (!fresh) throw Error(Code::internal, "build", "kernel names that are unique", "'" + k.name + "' twice");
   kernels_.push_back(std::make_unique<Kernel>(std::move(k)));
   const Kernel* made = named->second = kernels_.back().get();
-  // Keys are made where they are new: hundreds of kernels are added before the first model is read.
+  // A key that owns its strings is made only if it is new: hundreds of kernels are added before the first
+  // model is read.
   auto of_op = by_op_.find(OpKeyView{made->domain, made->op});
   if (of_op == by_op_.end()) of_op = by_op_.try_emplace({made->domain, made->op}).first;
   auto& list = of_op->second;
@@ -60,6 +62,27 @@ std::string_view KernelCatalog::component_of(std::string_view domain, std::strin
 
 void KernelCatalog::require_component_of(std::string_view domain, std::string_view op) const {
   if (const std::string_view name = component_of(domain, op); !name.empty()) require_component(name);
+}
+
+void KernelCatalog::replaces(const std::string& op, std::vector<std::string> originals) {
+  if (!replaced_by_.try_emplace(op, std::move(originals)).second)
+    throw Error(Code::internal, "build", "an internal form declared once", "'" + op + "' twice");
+}
+
+void KernelCatalog::replaces_described(const std::string& op) {
+  replaces(op, {});
+  described_by_ = op;
+}
+
+std::vector<std::string> KernelCatalog::internal_forms_of(std::string_view domain,
+                                                          std::string_view op) const {
+  std::vector<std::string> forms;
+  if (!canonical_domain(domain).empty()) return forms;
+  const bool described = pointwise_of(domain, op) != nullptr;
+  for (const auto& [form, originals] : replaced_by_)
+    if (std::ranges::find(originals, op) != originals.end() || (described && form == described_by_))
+      forms.push_back(form);
+  return forms;
 }
 
 const OpCodec* KernelCatalog::codec_of(std::string_view domain, std::string_view op) const {

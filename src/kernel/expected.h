@@ -1,4 +1,4 @@
-// Sizes that inference found, as numbers.
+// The numbers among the sizes that inference found.
 #pragma once
 
 #include "lathe/dim.h"
@@ -6,9 +6,9 @@
 
 namespace lathe {
 
-/// The sizes of an output that no iteration made: constants, and those that the inferred type of an input
-/// (`type(i)`, null where it has no shape) has as well, from that input (`tensor(i)`, null for others); -1
-/// for the rest.
+/// The sizes of an output that no iteration computed. A size is known if it is constant, or if the inferred
+/// type of an input (`type(i)`, null if it has no shape) has the same size: it is then read from that input
+/// (`tensor(i)`, null if it is no tensor). Others are -1.
 Shape expected_sizes(const SymShape& output, size_t inputs, auto&& type, auto&& tensor) {
   Shape sizes;
   for (const Dim& d : output) sizes.push_back(d.value().value_or(-1));

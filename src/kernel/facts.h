@@ -1,4 +1,4 @@
-// What a shape rule is told about values that exist.
+// The facts about existing values that shape rules read.
 #pragma once
 
 #include <span>
@@ -8,9 +8,9 @@
 
 namespace lathe {
 
-/// Fills `f` from a value in host memory: type, shape, the elements of small tensors of integers
-/// (contents.h), the tensor itself. Reuses the memory that `f` holds already. `readable`: false where the
-/// elements are not (yet) there to be looked at.
+/// Fills `f` from a value in host memory: its type, its shape, the elements of small tensors of integers
+/// (contents.h) and the tensor itself. Reuses the memory that `f` has already. `readable`: false if the
+/// elements must not be read (yet).
 void describe_value(const Value& v, Fact<int64_t>& f, bool readable = true);
 
 }  // namespace lathe

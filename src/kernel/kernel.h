@@ -1,15 +1,16 @@
-// How kernels are declared and what they see. The execution side's counterpart of schema.h.
+// Declares kernels and what they see of a step: the counterpart of schema.h for execution.
 //
 //   static void softmax(const Softmax& op, KernelContext& c) { … c.in(0) … c.out(0) … }
 //   void reference_softmax(KernelCatalog& k) { k.reference<Softmax>("Softmax", softmax); }
 //
-// A fast kernel adds a question, which is answered with a reason:
+// A fast kernel declares what it supports, and gives a reason if it refuses:
 //
-//   static Verdict ask(const Softmax& op, const KernelRequest& r) {
-//     if (r.inputs[0].type != DataType::float32) return Verdict::no("only float32");
-//     return Verdict::yes();
+//   static Support supports(const Softmax& op, const KernelQuery& r) {
+//     if (r.inputs[0].type != DataType::float32) return Support::no("only float32");
+//     return Support::yes();
 //   }
-//   k.add<Softmax>({.op = "Softmax", .name = "softmax.avx512", .isa = Isa::avx512}, softmax_avx512, ask);
+//   k.add<Softmax>({.op = "Softmax", .name = "softmax.avx512", .isa = Isa::avx512},
+//                  {.run = softmax_avx512, .supports = supports});
 #pragma once
 
 #include <any>
@@ -31,6 +32,7 @@
 #include "lathe/backend.h"
 #include "lathe/error.h"
 #include "lathe/value.h"
+#include "tensor/arithmetic.h"
 #include "tensor/attributes.h"
 #include "tensor/shape_rule.h"
 
@@ -40,7 +42,7 @@ namespace lathe {
 enum class Isa : uint8_t { generic, avx2, avx512 };
 std::string_view name_of(Isa isa);
 
-/// A callable that is borrowed for the length of a call: no allocation, unlike std::function.
+/// A reference to a callable for the length of a call. Unlike std::function it never allocates.
 template <class F>
 class FunctionRef;
 template <class R, class... A>
@@ -59,110 +61,110 @@ class FunctionRef<R(A...)> {
   R (*call_)(void*, A...);
 };
 
-/// A body of If/Loop/Scan/SequenceMap, ready to run inside a step. Outer values it reads are bound already.
+/// A body of If/Loop/Scan/SequenceMap, ready to run inside a step. The outer values that it reads are bound
+/// already.
 class KernelBody {
  public:
   virtual ~KernelBody() = default;
   virtual size_t inputs() const = 0;
   virtual size_t outputs() const = 0;
-  /// The rank that the body expects of an input; -1 where it takes any.
+  /// The rank that the body expects of an input; -1 if it takes any.
   virtual int64_t input_rank(size_t /*i*/) const { return -1; }
-  /// Runs it. `inputs` stay valid until return; results are read with `output(i)` and stay valid to the end
-  /// of the next run, so that they can be its inputs as they are (the states of a loop). `owned()` keeps one
-  /// for longer.
+  /// Runs the body. `inputs` must stay valid until it returns. Results are read with `output(i)` and stay
+  /// valid to the end of the next run, so that they can be its inputs without a copy (the states of a loop).
+  /// `owned()` keeps a result for longer.
   virtual void run(std::span<const Value> inputs) = 0;
   virtual const Value& output(size_t i) const = 0;
 };
 
-/// Threads to share work with, and the caller's wish to stop.
+/// The threads that share the work, and the caller's request to stop.
 class Workers {
  public:
   virtual ~Workers() = default;
   /// Calls f(begin, end) over [0, n) in pieces of at least `grain`, on as many threads as there are; returns
-  /// when all are done, and passes on the first exception. The split depends on n and grain only where
-  /// results could: keep results independent of it.
+  /// when all are done, and passes on the first exception. Results must not depend on how the range is split.
   virtual void parallel(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) = 0;
-  /// Calls f(step, begin, end) likewise for each of so many steps: nothing of a step begins before all of the
-  /// one before is done. Where threads can stay together between steps, that takes less than a loop for each.
+  /// Calls f(step, begin, end) likewise for each of `steps` steps: no step begins before the one before it is
+  /// done. If threads can stay together between steps, this is faster than a parallel() for each step.
   virtual void parallel_steps(int64_t steps, int64_t n, int64_t grain,
                               FunctionRef<void(int64_t, int64_t, int64_t)> f) {
     for (int64_t step = 0; step < steps; ++step)
       parallel(n, grain, [&](int64_t begin, int64_t end) { f(step, begin, end); });
   }
   virtual int threads() const { return 1; }
-  /// Throws cancelled / deadline when asked to stop. Call it at least every few milliseconds of work (each
-  /// parallel piece does).
+  /// Throws cancelled or deadline if the run is to stop. Kernels call it at least every few milliseconds of
+  /// work (each piece of parallel work does).
   virtual void poll() = 0;
 };
 
-/// What a kernel sees of one execution of its step. Used by one thread; the functions given to parallel() run
-/// on many.
+/// The interface of a kernel to one execution of its step. One thread uses it; the functions passed to
+/// parallel() run on many.
 class KernelContext : public Workers {
  public:
   virtual size_t inputs() const = 0;
   virtual size_t outputs() const = 0;
-  /// False for an optional input left out.
+  /// False for an optional input that is left out.
   virtual bool has(size_t i) const = 0;
   virtual const Value& value(size_t i) const = 0;
-  /// A tensor input. Its data() is null when `packed(i)` took its place.
+  /// A tensor input. Its data() is null if the kernel reads `packed(i)` instead.
   const Tensor& in(size_t i) const { return value(i).tensor(); }
-  /// What this kernel's `pack` made of a constant input when the engine was built; null when there is none.
+  /// The tensor that this kernel's `pack` made of a constant input at build time; null if there is none.
   virtual const Tensor* packed(size_t /*i*/) const { return nullptr; }
 
-  /// False for an output nobody wants.
+  /// False for an output that nothing reads.
   virtual bool wants(size_t i) const = 0;
-  /// A tensor output whose shape the rule declared: memory is ready.
+  /// A tensor output whose shape the shape rule declared; its memory is allocated.
   virtual Tensor& out(size_t i) = 0;
-  /// A tensor output whose shape the kernel found out. (Where the rule declared one too, they must agree.)
+  /// A tensor output whose shape the kernel computes. (If the rule declared a shape too, the two must agree.)
   virtual Tensor& out(size_t i, DataType type, const Shape& shape) = 0;
-  /// Any other kind of output, or a tensor that already exists (it must own its memory).
+  /// Sets any other kind of output, or a tensor that already exists (it must own its memory).
   virtual void set(size_t i, Value v) = 0;
 
-  /// What inference said of an output that the kernel cannot know better (of a loop that never ran): the
-  /// element type, of a sequence that of its tensors; sizes that only a run decides are -1.
+  /// The inferred type of an output, for cases in which the kernel cannot know it (a loop that never ran):
+  /// the element type (of a sequence, that of its tensors), and a shape whose unknown sizes are -1.
   struct Expected {
     DataType type = DataType::undefined;
     std::optional<Shape> shape;
   };
   virtual Expected expected(size_t /*i*/) const { return {}; }
 
-  /// Scratch memory for the length of this call, 64-byte aligned; at least what the kernel asked for in
-  /// `workspace`, or more: grows.
+  /// Scratch memory for the length of this call, 64-byte aligned. It has at least the size that the kernel's
+  /// `workspace` returned, and grows if `bytes` is larger.
   virtual void* workspace(size_t bytes) = 0;
-  /// For temporary vectors of this call, on any of its threads: `std::pmr::vector<double> line(n,
-  /// c.scratch())`. What a step needed once is kept, so that the next run allocates nothing; kernels that can
-  /// say how much they need before running should use the workspace.
+  /// Allocates temporary vectors of this call, on any of its threads: `std::pmr::vector<double> line(n,
+  /// c.scratch())`. Its memory is reused, so that the next run allocates nothing; kernels that know their
+  /// sizes before they run should use the workspace.
   virtual std::pmr::memory_resource* scratch() { return std::pmr::new_delete_resource(); }
 
-  /// What is to be done with output 0 once it is computed; null: nothing. Kernels that declare `finishes` see
-  /// to it part by part; behind others the runtime does it.
+  /// The epilogue of output 0; null: there is none. Kernels that declare `fuses_epilogue` apply it part by
+  /// part; after other kernels the runtime does.
   virtual Epilogue* epilogue() { return nullptr; }
 
   virtual KernelBody& body(size_t i) = 0;
   /// The queue of the kernel's device; null in host memory.
   virtual Queue* queue() { return nullptr; }
-  /// Must each item of a batch come out as it would alone, bit by bit?
+  /// Returns whether each item of a batch must have the same bits as if it were computed alone.
   virtual bool strict() const { return false; }
-  /// Where errors of this step say they happened.
+  /// Throws an error of the stage "run".
   [[noreturn]] void fail(Code code, std::string expected, std::string got, std::string remedy = {}) const {
     throw Error(code, "run", std::move(expected), std::move(got), std::move(remedy));
   }
 };
 
-/// Where a kernel's inputs and outputs live. 0 is host memory.
+/// The memory space of a kernel's inputs and outputs. 0 is host memory.
 using MemorySpace = uint16_t;
 inline constexpr MemorySpace host_memory = 0;
 
-/// Sizes that symbols are thought to have.
+/// Assumed sizes of symbols.
 using LikelySizes = std::map<std::string, int64_t, std::less<>>;
 
-/// What a kernel is asked about: types and (symbolic) shapes of one node.
-struct KernelRequest {
+/// The node that a kernel is asked to support: its types and (symbolic) shapes.
+struct KernelQuery {
   struct Operand {
     bool present = false;
     DataType type = DataType::undefined;  // undefined: not a tensor
     std::optional<SymShape> shape;
-    const Tensor* constant = nullptr;  // the contents, where they are known at build
+    const Tensor* constant = nullptr;  // the contents, if the builder knows them
   };
   std::span<const Operand> inputs;
   std::span<const Operand> outputs;
@@ -170,113 +172,122 @@ struct KernelRequest {
   const LikelySizes* likely = nullptr;
   bool strict = false;  // no preference may depend on the size of a batch
 
-  /// A size as it is known, or thought to be; nothing where there is neither.
+  /// A size that is known, or else assumed; nothing if it is neither.
   std::optional<int64_t> likely_size(const Dim& d) const {
     return d.is_constant() || !likely ? d.value() : d.evaluate(*likely);
   }
 };
 
-struct Verdict {
+struct Support {
   bool accepted = false;
-  std::string reason;  // of a refusal: "channels not a multiple of 16"
-  static Verdict yes() { return {true, {}}; }
-  static Verdict no(std::string reason) { return {false, std::move(reason)}; }
+  std::string reason;  // why it was refused: "channels not a multiple of 16"
+  static Support yes() { return {true, {}}; }
+  static Support no(std::string reason) { return {false, std::move(reason)}; }
 };
 
-/// How a kernel goes about its work, where it can do so in several ways: numbers that mean something to it
-/// alone. Empty: as it thinks best. A kernel with its tunables is a tactic.
+/// Selects one of several ways in which a kernel can compute: numbers that have a meaning for this kernel
+/// only. Empty: the kernel chooses. A kernel with its tunables is a tactic.
 using Tunables = std::vector<int64_t>;
 
-/// What is known of a step's operands once shapes are numbers.
+/// The facts about a step's operands once shapes are numbers.
 struct StepFacts {
   std::span<const Fact<int64_t>> inputs, outputs;
 };
 
-/// Where parts lie in their whole, each in one piece: bytes from where the whole begins, one after the other.
-using PartOffsets = std::vector<size_t>;
+/// The offsets of parts in their whole, in bytes from its first byte, part by part. Each part is contiguous.
+using SubviewOffsets = std::vector<size_t>;
 
-/// Which operand the others may lie in. `output`: the inputs in output 0 (Concat); `input`: the outputs in
-/// input 0 (Split).
-enum class Whole : uint8_t { none, output, input };
+/// The operand that the others may be subviews of. `output`: the inputs are parts of output 0 (Concat);
+/// `input`: the outputs are parts of input 0 (Split).
+enum class SubviewsOf : uint8_t { none, output, input };
 
-/// What a kernel makes of a constant operand when the engine is built.
+/// The type and shape of a constant operand that is packed at build time.
 struct PackedForm {
   DataType type = DataType::undefined;
   Shape shape;
 };
 
-/// A kernel as the catalog keeps it. `op` pointers are to the decoded struct of the operator.
+/// A kernel of the catalog. `op` pointers refer to the decoded struct of the operator.
 struct Kernel {
   std::string op;  // "Softmax"
   std::string domain = {};
-  std::string name = {};        // unique: "softmax.avx512", "softmax.ref"; what plans store
+  std::string name = {};        // unique: "softmax.avx512", "softmax.ref"; plans store it
   std::string backend = "cpu";  // "reference", "cpu", or one that a plug-in registered
   Isa isa = Isa::generic;
-  int priority = 0;  // among those that accept, higher first (unless the tuner measures)
+  int priority = 0;  // among kernels that support a node, higher first (unless the tuner measures)
   MemorySpace memory = host_memory;
-  bool finishes = false;  // calls KernelContext::epilogue() on output 0 while it is in the cache
-  bool narrows = false;   // output 0 may be floats of 16 bits that the epilogue makes (Epilogue::finish_from)
-  bool temporaries = false;  // takes memory from KernelContext::scratch(), beside the workspace
-  /// The constant input that is read byte by byte or by whole vectors, so that it may lie at any address:
-  /// when it is packed, or where it is not, in runs. -1: all are to be aligned.
+  bool fuses_epilogue = false;  // calls KernelContext::epilogue() on output 0 while it is in the cache
+  bool writes_f16 =
+      false;  // output 0 may have 16-bit floats, which the epilogue writes (Epilogue::apply_from)
+  bool temporaries = false;  // takes memory from KernelContext::scratch() besides the workspace
+  /// The constant input that may be at any address, because it is read byte by byte or in whole vectors: when
+  /// it is packed, or in runs if it is not packed. -1: all inputs must be aligned.
   int any_alignment = -1;
-  /// What it does where KernelContext::strict() says so and would not do else; empty: nothing, since its
-  /// results never depend on how many others are in the batch.
+  /// Describes what the kernel does differently if KernelContext::strict() is true. Empty: nothing, because
+  /// its results never depend on what else is in the batch.
   std::string strict = {};
   int alias =
       -1;  // output 0 may be the memory of this input (Reshape, Identity): run copies only if it is not
   /// Output 0 may be the memory of any input of its type and shape: each element is read before the same one
-  /// is written, and no other later.
+  /// is written, and not afterwards.
   bool overwrites = false;
-  /// Operands may lie where `parts` says: run copies only those that do not.
-  Whole whole = Whole::none;
+  /// Operands may be subviews at the offsets of `subviews`: run copies only those that are not.
+  SubviewsOf subviews_of = SubviewsOf::none;
 
-  /// What `op` points to in the functions below; empty: the operator's own struct.
+  /// The folder under src/ops where the kernel is registered: filled in by the catalog; empty for plug-ins.
+  std::string_view folder = {};
+
+  /// Makes the struct that `op` points to in the functions below; empty: the operator's own struct.
   std::function<std::shared_ptr<const void>(const Attributes&)> decode = {};
-  std::function<Verdict(const void* op, const KernelRequest&)> ask = {};
-  /// Of what it can run: should it, or is another kernel thought to be faster? Asked when kernels are chosen;
-  /// a plan keeps its choice.
-  std::function<Verdict(const void* op, const KernelRequest&)> prefer = {};
-  /// What it can be told of how to go about its work, besides nothing: the tuner times them all. Answers with
-  /// the same bits or not, but within the operator's contract; none may depend on the number of threads.
-  std::function<std::vector<Tunables>(const void* op, const KernelRequest&)> tactics = {};
-  /// The operator that has been told: what `op` points to in the functions around this one.
+  std::function<Support(const void* op, const KernelQuery&)> supports = {};
+  /// Returns whether the kernel should run a node that it supports, or why another one is thought to be
+  /// faster. It is called when kernels are chosen; a plan keeps the choice.
+  std::function<Support(const void* op, const KernelQuery&)> is_preferred = {};
+  /// Returns the tunables that the kernel can be given, apart from the empty ones; the tuner measures all.
+  /// Their results may differ within the operator's tolerance, but not with the number of threads.
+  std::function<std::vector<Tunables>(const void* op, const KernelQuery&)> tactics = {};
+  /// Returns the operator with these tunables, which `op` points to in the other functions.
   std::function<std::shared_ptr<const void>(const void* op, const Tunables&)> tuned = {};
-  /// What becomes of constant input `i`; nothing where the kernel wants it as it is. Follows from the request
-  /// alone: plans from files are held against it.
-  std::function<std::optional<PackedForm>(const void* op, const KernelRequest&, size_t i)> packed_form = {};
-  /// Fills `to`, which has that form. Must give the same bytes every time, however many the workers.
-  std::function<void(const void* op, const KernelRequest&, size_t i, Tensor& to, Workers&)> pack = {};
-  /// A smaller form that constant input `i` may have as well, where what it holds allows; runs tell by what
-  /// they are given. It is tried first: pack_compact says whether it could.
-  std::function<std::optional<PackedForm>(const void* op, const KernelRequest&, size_t i)> compact_form = {};
-  std::function<bool(const void* op, const KernelRequest&, size_t i, Tensor& to, Workers&)> pack_compact = {};
-  /// Bytes of scratch for concrete shapes (by input), so that memory is known before running.
+  /// Returns the packed form of constant input `i`; nothing if it is not packed. It must depend on the
+  /// arguments alone: plans from files are checked against it.
+  std::function<std::optional<PackedForm>(const void* op, const KernelQuery&, size_t i)> packed_form = {};
+  /// Fills `to`, which has that form. It must give the same bytes every time, for any number of workers.
+  std::function<void(const void* op, const KernelQuery&, size_t i, Tensor& to, Workers&)> pack = {};
+  /// Returns a smaller form of constant input `i` that fits only if its contents allow it; runs recognize the
+  /// form by the tensor that they get. It is tried first: pack_compact returns whether it fits.
+  std::function<std::optional<PackedForm>(const void* op, const KernelQuery&, size_t i)> compact_form = {};
+  std::function<bool(const void* op, const KernelQuery&, size_t i, Tensor& to, Workers&)> pack_compact = {};
+  /// Returns the bytes of scratch for concrete shapes (by input), so that the memory is planned before a run.
   std::function<size_t(const void* op, std::span<const Shape> inputs, int threads)> workspace = {};
-  /// Of a kernel with `temporaries`: bytes that these take at most; nothing where it does not know either. Of
-  /// kernels without this, it is bounded by what they read and make.
+  /// For kernels with `temporaries`: returns the most bytes that these take; nothing if it cannot tell.
+  /// Without this function they are estimated from the sizes of inputs and outputs.
   std::function<std::optional<size_t>(const void* op, std::span<const Shape> inputs,
                                       std::span<const Shape> outputs)>
       scratch = {};
-  /// Of a kernel with a `whole`, in host memory, for elements of whole bytes: by part; nothing where one is
-  /// not in one piece, or where only the data tell. Shapes are known, but may be at odds with each other.
-  std::function<std::optional<PartOffsets>(const void* op, const StepFacts&)> parts = {};
-  /// Of a kernel that finishes: may output 0 be the memory of the tensor of its shape that the epilogue adds
-  /// first (Epilogue::added), for inputs of these shapes? Each element is read before the same one is
-  /// written, and no other later.
+  /// For kernels with `subviews_of`, in host memory, for elements of whole bytes: returns the offsets by
+  /// part; nothing if a part is not contiguous, or if offsets depend on data. Shapes are known, but may
+  /// contradict each other.
+  std::function<std::optional<SubviewOffsets>(const void* op, const StepFacts&)> subviews = {};
+  /// For kernels that fuse their epilogue: returns whether output 0 may be the memory of the tensor of its
+  /// shape that the epilogue adds first (Epilogue::added), given these input shapes. Each element is read
+  /// before the same one is written, and not afterwards.
   std::function<bool(const void* op, std::span<const Shape> inputs)> adds_over = {};
   std::function<void(const void* op, KernelContext&)> run = {};
 };
 
-/// What the execution side knows of an operator, whatever the kernel.
+/// The functions of an operator that all of its kernels share.
 struct OpCodec {
   std::function<std::shared_ptr<const void>(const Attributes&)> decode;
-  std::function<void(const void* op, ShapeContext<int64_t>&)> shape;  // the same rule, on numbers
+  std::function<void(const void* op, ShapeContext<int64_t>&)> shape;  // the shape rule, on numbers
+  /// Counts the arithmetic of operators whose operations do not follow from the sizes of their operands;
+  /// empty for others.
+  std::function<double(const void* op, const OperandShapes<double>&)> operations = {};
 };
 
 class KernelCatalog {
  public:
-  /// The obvious loops: never refuse. Also declares how the operator's attributes are decoded.
+  /// Adds a reference kernel, which supports every node, and the functions that decode the operator's
+  /// attributes.
   template <class Op>
   void reference(std::string op, void (*run)(const Op&, KernelContext&), std::string domain = {}) {
     add_codec(op, domain, codec<Op>());
@@ -291,57 +302,57 @@ class KernelCatalog {
   template <class Op>
   struct Functions {
     void (*run)(const Op&, KernelContext&);
-    Verdict (*ask)(const Op&, const KernelRequest&) = nullptr;
-    Verdict (*prefer)(const Op&, const KernelRequest&) = nullptr;
-    /// Op needs a member `Tunables tunables`, which is no attribute.
-    std::vector<Tunables> (*tactics)(const Op&, const KernelRequest&) = nullptr;
-    std::optional<PackedForm> (*packed_form)(const Op&, const KernelRequest&, size_t) = nullptr;
-    void (*pack)(const Op&, const KernelRequest&, size_t, Tensor& to, Workers&) = nullptr;
-    std::optional<PackedForm> (*compact_form)(const Op&, const KernelRequest&, size_t) = nullptr;
-    bool (*pack_compact)(const Op&, const KernelRequest&, size_t, Tensor& to, Workers&) = nullptr;
+    Support (*supports)(const Op&, const KernelQuery&) = nullptr;
+    Support (*is_preferred)(const Op&, const KernelQuery&) = nullptr;
+    /// Only if Op has a member `Tunables tunables`, which is not an attribute.
+    std::vector<Tunables> (*tactics)(const Op&, const KernelQuery&) = nullptr;
+    std::optional<PackedForm> (*packed_form)(const Op&, const KernelQuery&, size_t) = nullptr;
+    void (*pack)(const Op&, const KernelQuery&, size_t, Tensor& to, Workers&) = nullptr;
+    std::optional<PackedForm> (*compact_form)(const Op&, const KernelQuery&, size_t) = nullptr;
+    bool (*pack_compact)(const Op&, const KernelQuery&, size_t, Tensor& to, Workers&) = nullptr;
     size_t (*workspace)(const Op&, std::span<const Shape>, int threads) = nullptr;
-    std::optional<PartOffsets> (*parts)(const Op&, const StepFacts&) = nullptr;
+    std::optional<SubviewOffsets> (*subviews)(const Op&, const StepFacts&) = nullptr;
     std::optional<size_t> (*scratch)(const Op&, std::span<const Shape>, std::span<const Shape>) = nullptr;
     bool (*adds_over)(const Op&, std::span<const Shape>) = nullptr;
   };
   template <class Op>
   void add(Kernel k, Functions<Op> f) {
-    // Each captures one pointer: what fits into a std::function allocates nothing, and there are thousands.
+    // Each lambda captures one pointer: so std::function does not allocate, and there are thousands of them.
     add_codec(k.op, k.domain, codec<Op>());
     k.run = [run = f.run](const void* o, KernelContext& c) { run(*static_cast<const Op*>(o), c); };
-    if (f.ask)
-      k.ask = [ask = f.ask](const void* o, const KernelRequest& r) {
-        return ask(*static_cast<const Op*>(o), r);
+    if (f.supports)
+      k.supports = [supports = f.supports](const void* o, const KernelQuery& r) {
+        return supports(*static_cast<const Op*>(o), r);
       };
-    if (f.prefer)
-      k.prefer = [prefer = f.prefer](const void* o, const KernelRequest& r) {
-        return prefer(*static_cast<const Op*>(o), r);
+    if (f.is_preferred)
+      k.is_preferred = [is_preferred = f.is_preferred](const void* o, const KernelQuery& r) {
+        return is_preferred(*static_cast<const Op*>(o), r);
       };
     if constexpr (requires(Op & op) { op.tunables = Tunables(); })
       if (f.tactics) {
-        k.tactics = [tactics = f.tactics](const void* o, const KernelRequest& r) {
+        k.tactics = [tactics = f.tactics](const void* o, const KernelQuery& r) {
           return tactics(*static_cast<const Op*>(o), r);
         };
         k.tuned = [](const void* o, const Tunables& t) -> std::shared_ptr<const void> {
-          auto told = std::make_shared<Op>(*static_cast<const Op*>(o));
-          told->tunables = t;
-          return told;
+          auto copy = std::make_shared<Op>(*static_cast<const Op*>(o));
+          copy->tunables = t;
+          return copy;
         };
       }
     if (f.packed_form)
-      k.packed_form = [form = f.packed_form](const void* o, const KernelRequest& r, size_t i) {
+      k.packed_form = [form = f.packed_form](const void* o, const KernelQuery& r, size_t i) {
         return form(*static_cast<const Op*>(o), r, i);
       };
     if (f.pack)
-      k.pack = [pack = f.pack](const void* o, const KernelRequest& r, size_t i, Tensor& to, Workers& w) {
+      k.pack = [pack = f.pack](const void* o, const KernelQuery& r, size_t i, Tensor& to, Workers& w) {
         pack(*static_cast<const Op*>(o), r, i, to, w);
       };
     if (f.compact_form)
-      k.compact_form = [form = f.compact_form](const void* o, const KernelRequest& r, size_t i) {
+      k.compact_form = [form = f.compact_form](const void* o, const KernelQuery& r, size_t i) {
         return form(*static_cast<const Op*>(o), r, i);
       };
     if (f.pack_compact)
-      k.pack_compact = [pack = f.pack_compact](const void* o, const KernelRequest& r, size_t i, Tensor& to,
+      k.pack_compact = [pack = f.pack_compact](const void* o, const KernelQuery& r, size_t i, Tensor& to,
                                                Workers& w) {
         return pack(*static_cast<const Op*>(o), r, i, to, w);
       };
@@ -349,9 +360,9 @@ class KernelCatalog {
       k.workspace = [workspace = f.workspace](const void* o, std::span<const Shape> s, int t) {
         return workspace(*static_cast<const Op*>(o), s, t);
       };
-    if (f.parts)
-      k.parts = [parts = f.parts](const void* o, const StepFacts& s) {
-        return parts(*static_cast<const Op*>(o), s);
+    if (f.subviews)
+      k.subviews = [subviews = f.subviews](const void* o, const StepFacts& s) {
+        return subviews(*static_cast<const Op*>(o), s);
       };
     if (f.scratch)
       k.scratch = [scratch = f.scratch](const void* o, std::span<const Shape> in,
@@ -364,46 +375,65 @@ class KernelCatalog {
       };
     add(std::move(k));
   }
-  /// What the operator does to each element, as a program whose operands are its inputs; nothing where it
-  /// cannot be said so.
-  using Describe = std::function<std::optional<Pointwise>(const void* op, const KernelRequest&)>;
+  /// Returns what the operator does to each element, as a program whose operands are its inputs; nothing if
+  /// it is not elementwise.
+  using Describe = std::function<std::optional<Pointwise>(const void* op, const KernelQuery&)>;
   template <class Op>
-  void pointwise(const std::string& op, std::optional<Pointwise> (*f)(const Op&, const KernelRequest&),
+  void pointwise(const std::string& op, std::optional<Pointwise> (*f)(const Op&, const KernelQuery&),
                  const std::string& domain = {}) {
-    pointwise_[{std::string(canonical_domain(domain)), op}] = [f](const void* o, const KernelRequest& r) {
+    pointwise_[{std::string(canonical_domain(domain)), op}] = [f](const void* o, const KernelQuery& r) {
       return f(*static_cast<const Op*>(o), r);
     };
   }
-  /// Null for operators that are none.
+  /// Null for operators that have no pointwise program.
   const Describe* pointwise_of(std::string_view domain, std::string_view op) const;
 
-  /// Whatever its kernel, the operator calls the optional component of that name (base/component.h): without
-  /// it no engine is built and no plan is loaded.
+  /// Declares that the operator calls the optional component of that name (base/component.h), whatever its
+  /// kernel: without it no engine is built and no plan is loaded.
   void needs(const std::string& op, std::string component, const std::string& domain = {});
   /// Empty: none.
   std::string_view component_of(std::string_view domain, std::string_view op) const;
-  /// Throws component_absent where it needs one that is not there.
+  /// Throws component_absent if the operator needs a component that is not installed.
   void require_component_of(std::string_view domain, std::string_view op) const;
 
+  /// Says which operators of the default domain `op`, of domain lathe, may run in place of; none: it only
+  /// moves what others read or make. Every operator of that domain says so once.
+  void replaces(const std::string& op, std::vector<std::string> originals);
+  /// … in place of all that pointwise() describes.
+  void replaces_described(const std::string& op);
+  /// Was it said?
+  bool is_internal_form(std::string_view op) const { return replaced_by_.contains(op); }
+  /// The operators of domain lathe that may run in place of this one, sorted.
+  std::vector<std::string> internal_forms_of(std::string_view domain, std::string_view op) const;
+
+  /// Sets the folder of src/ops in which everything that is added later is registered; empty: in none. The
+  /// text must outlive the catalog, as a literal does.
+  void begin_folder(std::string_view folder) { folder_ = folder; }
   void add(Kernel k);
   void add_codec(const std::string& op, const std::string& domain, OpCodec c);
 
   const OpCodec* codec_of(std::string_view domain, std::string_view op) const;
-  /// Candidates for an operator, best first: backend as asked, then ISA, then priority; the reference last.
+  /// Kernels of an operator, best first: by instruction set, then by priority; the reference last.
   std::vector<const Kernel*> candidates(std::string_view domain, std::string_view op) const;
   const Kernel* by_name(std::string_view name) const;
   const Kernel* reference_of(std::string_view domain, std::string_view op) const;
   const std::vector<std::unique_ptr<Kernel>>& all() const { return kernels_; }
-  /// Everything in src/ops.
+  /// The catalog of all kernels in src/ops.
   static const KernelCatalog& standard();
 
  private:
   template <class Op>
   static OpCodec codec() {
-    return {[](const Attributes& a) -> std::shared_ptr<const void> {
-              return std::make_shared<const Op>(decode<Op>(a));
-            },
-            [](const void* o, ShapeContext<int64_t>& c) { static_cast<const Op*>(o)->shape(c); }};
+    OpCodec c{.decode = [](const Attributes& a) -> std::shared_ptr<const void> {
+                return std::make_shared<const Op>(decode<Op>(a));
+              },
+              .shape = [](const void* o, ShapeContext<int64_t>& s) { static_cast<const Op*>(o)->shape(s); },
+              .operations = {}};
+    if constexpr (CountsOperations<Op, double>)
+      c.operations = [](const void* o, const OperandShapes<double>& s) {
+        return static_cast<const Op*>(o)->operations(s);
+      };
+    return c;
   }
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::map<OpKey, OpCodec, OpKeyLess> codecs_;
@@ -411,6 +441,9 @@ class KernelCatalog {
   std::map<OpKey, std::vector<const Kernel*>, OpKeyLess> by_op_;
   std::map<std::string, const Kernel*, std::less<>> by_name_;
   std::map<OpKey, std::string, OpKeyLess> components_;
+  std::map<std::string, std::vector<std::string>, std::less<>> replaced_by_;  // internal form: originals
+  std::string described_by_;  // the internal form of all that is described; empty: none
+  std::string_view folder_;
 };
 
 }  // namespace lathe

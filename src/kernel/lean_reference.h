@@ -1,12 +1,12 @@
-// Reference kernels whose memory is what they read and what they make.
+// Reference kernels that need no memory besides their inputs and outputs.
 #pragma once
 
 #include "kernel/kernel.h"
 
 namespace lathe {
 
-/// As KernelCatalog::reference, of a kernel that takes nothing from KernelContext::scratch(): so an engine
-/// knows its memory exactly, instead of allowing for copies of all operands.
+/// The same as KernelCatalog::reference for a kernel that takes nothing from KernelContext::scratch(): so an
+/// engine knows its memory exactly, and need not allow for copies of all operands.
 template <class Op>
 void lean_reference(KernelCatalog& k, std::string op, void (*run)(const Op&, KernelContext&),
                     std::string domain = {}) {

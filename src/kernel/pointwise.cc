@@ -9,13 +9,13 @@
 
 namespace lathe {
 
-void Epilogue::finish_from(const float*, int64_t, int64_t) {
+void Epilogue::apply_from(const float*, int64_t, int64_t) {
   throw Error(Code::internal, "run", "the epilogue of a step", "another one");
 }
 
 namespace {
 
-/// Of a given kind and number of operands.
+/// The number of functions of a kind and arity.
 int functions(Pointwise::Kind kind, uint8_t arity) {
   using Kind = Pointwise::Kind;
   if (kind == Kind::clip) return arity == 1 ? 1 : 0;
@@ -25,7 +25,7 @@ int functions(Pointwise::Kind kind, uint8_t arity) {
     case 1:
       return floats ? static_cast<int>(UnaryOp::count) : static_cast<int>(SingleOp::count);
     case 2:
-      return floats ? static_cast<int>(BinaryOp::count) : static_cast<int>(PairOp::count);
+      return floats ? static_cast<int>(BinaryOp::count) : static_cast<int>(TypedBinaryOp::count);
     case 3:
       return static_cast<int>(TernaryOp::count);
     default:
@@ -55,8 +55,8 @@ DataType Pointwise::Instruction::read(size_t i) const {
 
 DataType Pointwise::Instruction::made() const {
   if (kind == Kind::cast) return static_cast<DataType>(op);
-  const bool truth = kind == Kind::numbers && arity == 2 && makes_truths(static_cast<PairOp>(op));
-  return truth ? DataType::boolean : type;
+  const bool is_bool = kind == Kind::numbers && arity == 2 && makes_bools(static_cast<TypedBinaryOp>(op));
+  return is_bool ? DataType::boolean : type;
 }
 
 Pointwise Pointwise::single(SingleOp op, DataType type) {
@@ -80,7 +80,7 @@ Pointwise Pointwise::folded(BinaryOp op, size_t operands) {
   return fold(operands, [&](uint16_t x, uint16_t y) { return of(op, x, y); });
 }
 
-Pointwise Pointwise::folded(PairOp op, DataType type, size_t operands) {
+Pointwise Pointwise::folded(TypedBinaryOp op, DataType type, size_t operands) {
   return fold(operands, [&](uint16_t x, uint16_t y) { return of(op, type, x, y); });
 }
 
@@ -132,7 +132,7 @@ std::optional<std::vector<DataType>> Pointwise::types() const {
 }
 
 bool Pointwise::well_formed() const {
-  if (operands == 0 || operands > most_operands || code.empty() || code.size() > most_instructions)
+  if (operands == 0 || operands > max_operands || code.empty() || code.size() > max_instructions)
     return false;
   for (size_t i = 0; i < code.size(); ++i) {
     const Instruction& s = code[i];
@@ -165,7 +165,8 @@ Pointwise Pointwise::from(const std::vector<int64_t>& integers, const std::vecto
   const auto refuse = [](const char* got) -> void {
     throw Error(Code::plan_malformed, "load", "a pointwise program", got, "build the plan again");
   };
-  constexpr size_t each = 9, small = 7;  // numbers of an instruction, and those that fit a byte
+  constexpr size_t each = 9, small = 7;  // numbers of an instruction, and how many of them come before the
+                                         // bounds
   const size_t n = integers.size() / each;
   if (integers.size() != 1 + each * n || constants.size() != 2 * n) refuse("lists of other lengths");
   const auto byte = [&](size_t i) {

@@ -1,5 +1,5 @@
-// Pointwise programs: what several elementwise operators do to each element of one shape, as one list of
-// instructions. They run alone in one pass over memory, or behind a kernel on what it has just computed.
+// Pointwise programs: the operations of several elementwise operators on each element of one shape, as one
+// list of instructions. A program runs alone in one pass over memory, or as the epilogue of a kernel.
 #pragma once
 
 #include <array>
@@ -49,7 +49,7 @@ enum class UnaryOp : uint8_t {
   sign,
   is_nan,
   is_infinite /*a: are negative ones? b: positive ones?*/,
-  truth /*is it anything but 0?*/,
+  not_zero /*is it anything but 0?*/,
   sine,
   cosine,
   tangent,
@@ -82,10 +82,10 @@ enum class BinaryOp : uint8_t {
 };
 enum class TernaryOp : uint8_t { choose /*the second where the first is true, else the third*/, count };
 
-/// Functions of numbers of one type, integers, double or truths. Integers wrap around. Quotients go towards
-/// zero, remainders have the dividend's sign, of `modulo` the divisor's: no divisor is 0. Shifts by too much
-/// leave what extends the sign.
-enum class PairOp : uint8_t {
+/// Functions of numbers of one type: integers, double or bools. Integers wrap around. Quotients are rounded
+/// towards zero; remainders have the sign of the dividend, those of `modulo` that of the divisor. No divisor
+/// may be 0. Shifts by too many bits give 0, to the right copies of the sign.
+enum class TypedBinaryOp : uint8_t {
   add,
   subtract,
   multiply,
@@ -125,22 +125,27 @@ enum class SingleOp : uint8_t {
   softplus,
   count
 };
-/// Is it a truth, whatever the type of the two?
-constexpr bool makes_truths(PairOp op) { return op >= PairOp::equal && op <= PairOp::differ; }
-/// Are integers refused that are 0?
-constexpr bool divides(PairOp op) { return op >= PairOp::divide && op <= PairOp::modulo; }
+/// Returns whether the result is a bool for operands of any type.
+constexpr bool makes_bools(TypedBinaryOp op) {
+  return op >= TypedBinaryOp::equal && op <= TypedBinaryOp::differ;
+}
+/// Returns whether divisors that are integers must not be 0.
+constexpr bool divides(TypedBinaryOp op) {
+  return op >= TypedBinaryOp::divide && op <= TypedBinaryOp::modulo;
+}
 
 /// A straight-line program over elements. Values are numbered: first the operands, each broadcast to the
 /// shape of the result, then the results of the instructions in their order. The last one is the program's.
-/// Most are float32. Truths are 0 and 1 among them; operands and results that are bool are bytes in memory.
-/// Those of 16 bits are widened as they are read and rounded as they are written. Every other value has the
-/// type that its instruction makes, or that is read: of truths, bytes.
+/// Most values are float32. Among these, bools are 0 and 1, and are bytes in memory if they are operands or
+/// results; 16-bit floats are widened when they are read and rounded when they are written. Every other value
+/// has the type that its instruction writes or reads; bools are bytes.
 struct Pointwise {
   enum class Kind : uint8_t {
     floats,   // UnaryOp, BinaryOp or TernaryOp of float32
-    numbers,  // SingleOp or PairOp of `type`; of three: TernaryOp, of bytes for truths and numbers of `type`
+    numbers,  // SingleOp or TypedBinaryOp of `type`; with three operands: TernaryOp, of a bool in bytes and
+              // two numbers of `type`
     clip,     // of `type`, between `bounds`
-    cast,     // from `type` to the DataType `op`: of what does not fit, as Cast does it
+    cast,     // from `type` to the DataType `op`; values out of range are converted as Cast does it
     count
   };
   struct Instruction {
@@ -149,14 +154,14 @@ struct Pointwise {
     std::array<uint16_t, 3> from{};
     float a = 0, b = 0;  // of unary functions of floats
     Kind kind = Kind::floats;
-    DataType type = DataType::float32;  // of what it reads
+    DataType type = DataType::float32;  // of its operands
     std::array<uint64_t, 2> bounds{};   // of clip: elements of `type`, in their first bytes
     std::span<uint16_t> reads() { return {from.data(), arity}; }
     std::span<const uint16_t> reads() const { return {from.data(), arity}; }
     DataType read(size_t i) const;
     DataType made() const;
   };
-  static constexpr size_t most_operands = 8, most_instructions = 24;
+  static constexpr size_t max_operands = 8, max_instructions = 24;
 
   uint16_t operands = 0;
   std::vector<Instruction> code;
@@ -170,90 +175,91 @@ struct Pointwise {
   static Pointwise ternary(TernaryOp op) {
     return {3, {{.arity = 3, .op = static_cast<uint8_t>(op), .from = {0, 1, 2}}}};
   }
-  /// op(… op(op(x0, x1), x2) …, xn) of 2 to `most_operands` operands.
+  /// op(… op(op(x0, x1), x2) …, xn) of 2 to `max_operands` operands.
   static Pointwise folded(BinaryOp op, size_t operands);
   static Instruction of(BinaryOp op, uint16_t x, uint16_t y) {
     return {.arity = 2, .op = static_cast<uint8_t>(op), .from = {x, y}};
   }
-  /// The same of other numbers than float32.
+  /// The same for numbers of other types than float32.
   static Pointwise single(SingleOp op, DataType type);
-  static Pointwise pair(PairOp op, DataType type) { return {2, {of(op, type, 0, 1)}}; }
-  static Pointwise reversed(PairOp op, DataType type) { return {2, {of(op, type, 1, 0)}}; }
+  static Pointwise typed_binary(TypedBinaryOp op, DataType type) { return {2, {of(op, type, 0, 1)}}; }
+  static Pointwise reversed(TypedBinaryOp op, DataType type) { return {2, {of(op, type, 1, 0)}}; }
   static Pointwise choose(DataType type);
   static Pointwise clip(DataType type, const void* low, const void* high);
   static Pointwise cast(DataType from, DataType to) { return {1, {of_cast(from, to, 0)}}; }
-  static Pointwise folded(PairOp op, DataType type, size_t operands);
-  static Instruction of(PairOp op, DataType type, uint16_t x, uint16_t y) {
+  static Pointwise folded(TypedBinaryOp op, DataType type, size_t operands);
+  static Instruction of(TypedBinaryOp op, DataType type, uint16_t x, uint16_t y) {
     return {.arity = 2, .op = static_cast<uint8_t>(op), .from = {x, y}, .kind = Kind::numbers, .type = type};
   }
   static Instruction of_cast(DataType from, DataType to, uint16_t x) {
     return {.op = static_cast<uint8_t>(to), .from = {x}, .kind = Kind::cast, .type = from};
   }
-  /// Whose result is operand 0: of changes of type.
+  /// A program whose result is operand 0, for changes of type.
   static Pointwise unchanged() { return unary(UnaryOp::linear, 1, -0.0f); }
-  /// Is it that one?
+  /// Returns whether this is the program of unchanged().
   bool changes_nothing() const;
-  /// Where the first instruction adds an operand to operand 0, and nothing else reads either: which one.
+  /// If the first instruction adds an operand to operand 0, and nothing else reads either, returns the number
+  /// of that operand.
   std::optional<uint16_t> first_added() const;
-  /// The program without that instruction and that operand, of operand 0 after it.
+  /// Returns the program without that instruction and that operand; its operand 0 is the sum.
   Pointwise without_first_added() const;
-  /// Is every value float32? Only such programs run behind kernels.
+  /// Returns whether every value is float32. Only such programs run as epilogues.
   bool is_of_floats() const;
-  /// Of all values, operands first: what they are read as, float32 where nobody does. Nothing where one is
-  /// read as two.
+  /// Returns the types of all values, operands first: the type that a value is read as, float32 if nothing
+  /// reads it. Returns nothing if a value is read as two types.
   std::optional<std::vector<DataType>> types() const;
-  /// Do all instructions read what was made before as what it is, and name functions that exist? Whether
-  /// their types have them, kernels know.
+  /// Returns whether all instructions read earlier values, by their types, and name functions that exist.
+  /// Kernels check whether the functions exist for these types.
   bool well_formed() const;
-  /// As numbers and back, for plans: the count of operands, then nine integers and two constants an
-  /// instruction.
+  /// Converts a program to numbers and back, for plans: the number of operands, then nine integers and two
+  /// constants for each instruction.
   std::vector<int64_t> integers() const;
   std::vector<float> constants() const;
   static Pointwise from(const std::vector<int64_t>& integers, const std::vector<float>& constants);
 };
 
-/// What operands and results that are float32 may be in memory.
+/// Returns whether float32 operands and results of a program may have this type in memory.
 inline bool is_number(DataType t) {
   return t == DataType::float32 || t == DataType::boolean || t == DataType::float16 ||
          t == DataType::bfloat16;
 }
-/// May a value of this type in a program be of that type in memory?
-inline bool lies_as(DataType value, DataType memory) {
+/// Returns whether an operand or result of this type in a program may have that type in memory.
+inline bool may_be_in_memory_as(DataType value, DataType memory) {
   return value == memory || (value == DataType::float32 && is_number(memory));
 }
 
-/// What elements are kept within: min(greatest, max(least, x)); what is no number stays so.
+/// Bounds of elements: min(greatest, max(least, x)); NaN stays NaN.
 struct Bounds {
   float least = -std::numeric_limits<float>::infinity(), greatest = std::numeric_limits<float>::infinity();
 };
 
-/// What is still to be done with the elements of a kernel's first output once they are computed.
+/// The operations on the elements of a kernel's first output that remain once these are computed.
 class Epilogue {
  public:
   virtual ~Epilogue() = default;
-  /// Elements [begin, begin + n) of the output have been computed: finishes them in place. Called for every
-  /// element once, by any thread.
-  virtual void finish(int64_t begin, int64_t n) = 0;
-  /// The same of rows of n elements that begin `row` elements apart.
-  virtual void finish_rows(int64_t begin, int64_t n, int64_t rows, int64_t row) {
-    if (n == row) return finish(begin, rows * n);
-    for (int64_t r = 0; r < rows; ++r) finish(begin + r * row, n);
+  /// Applies the epilogue in place to elements [begin, begin + n) of the output, which have been computed.
+  /// Called once for every element, by any thread.
+  virtual void apply(int64_t begin, int64_t n) = 0;
+  /// The same for rows of n elements that begin `row` elements apart.
+  virtual void apply_rows(int64_t begin, int64_t n, int64_t rows, int64_t row) {
+    if (n == row) return apply(begin, rows * n);
+    for (int64_t r = 0; r < rows; ++r) apply(begin + r * row, n);
   }
-  /// The same of elements that were computed elsewhere, as float32: the first of them is at `computed`. What
-  /// comes of them goes where the output is, whatever its type. Only of the epilogues of steps.
-  virtual void finish_from(const float* computed, int64_t begin, int64_t n);
-  /// Such rows will be finished soon: asks memory for what that reads besides.
-  virtual void ask_rows(int64_t /*begin*/, int64_t /*n*/, int64_t /*rows*/, int64_t /*row*/) const {}
-  /// Where keeping elements within bounds is all it does: these. A kernel that sees to them as it stores does
-  /// without finish().
+  /// The same for float32 elements that were computed elsewhere, the first of them at `computed`. The results
+  /// are written to the output, whatever its type. Only the epilogues of steps support this.
+  virtual void apply_from(const float* computed, int64_t begin, int64_t n);
+  /// Prefetches what apply_rows() will read besides the output.
+  virtual void prefetch_rows(int64_t /*begin*/, int64_t /*n*/, int64_t /*rows*/, int64_t /*row*/) const {}
+  /// The bounds, if the epilogue only keeps elements within bounds. A kernel that applies them when it stores
+  /// does not call apply().
   virtual std::optional<Bounds> bounds() const { return std::nullopt; }
-  /// Where numbers are added before anything else is done that repeat every `length` elements: a row along
-  /// the last axis, or a tensor of the output's shape. A kernel that adds them to its sums calls what is left
-  /// instead of this.
+  /// The addend, if the epilogue first adds numbers that repeat every `length` elements: a row along the last
+  /// axis, or a tensor of the output's shape. A kernel that adds them to its sums calls `rest` instead of
+  /// this epilogue.
   struct Added {
     const float* data = nullptr;  // null: there are none
     int64_t length = 0;
-    Epilogue* rest = nullptr;  // null: that was all
+    Epilogue* rest = nullptr;  // null: nothing else
   };
   const Added& added() const { return added_; }
 
@@ -261,23 +267,24 @@ class Epilogue {
   Added added_ = {};
 };
 
-/// An epilogue for a kernel that keeps bounds itself: what it is to keep, and what it is to call then.
-struct Finish {
-  explicit Finish(Epilogue* e) : epilogue(e) {
+/// An epilogue for a kernel that applies bounds itself: these bounds, and the epilogue that it then calls.
+struct FusedActivation {
+  explicit FusedActivation(Epilogue* e) : epilogue(e) {
     if (const auto known = e ? e->bounds() : std::nullopt) bounds = *known, epilogue = nullptr;
   }
   Bounds bounds;
   Epilogue* epilogue;  // null: nothing is left to do
 };
-/// The same for a kernel that also adds what repeats every n elements; n = 0: it adds nothing.
-struct AddingFinish : Finish {
-  AddingFinish(Epilogue* e, int64_t n) : AddingFinish(e, e && n > 0 && e->added().length == n) {}
+/// The same for a kernel that also adds numbers that repeat every n elements; n = 0: it adds nothing.
+struct FusedBiasActivation : FusedActivation {
+  FusedBiasActivation(Epilogue* e, int64_t n)
+      : FusedBiasActivation(e, e && n > 0 && e->added().length == n) {}
   const float* added_from(int64_t i) const { return added ? added + i : nullptr; }
-  const float* added;  // null: nothing is
+  const float* added;  // null: it adds nothing
 
  private:
-  AddingFinish(Epilogue* e, bool adds)
-      : Finish(adds ? e->added().rest : e), added(adds ? e->added().data : nullptr) {}
+  FusedBiasActivation(Epilogue* e, bool adds)
+      : FusedActivation(adds ? e->added().rest : e), added(adds ? e->added().data : nullptr) {}
 };
 
 }  // namespace lathe

@@ -7,19 +7,19 @@
 namespace lathe {
 namespace {
 
-/// Devices hold tensors of fixed-width elements, nothing else.
-bool fits_device(const KernelRequest& r) {
-  const auto fixed = [](const KernelRequest::Operand& o) { return !o.present || bits_of(o.type) > 0; };
+/// Returns whether all operands have fixed-width elements: devices hold no others.
+bool fits_device(const KernelQuery& r) {
+  const auto fixed = [](const KernelQuery::Operand& o) { return !o.present || bits_of(o.type) > 0; };
   return std::ranges::all_of(r.inputs, fixed) && std::ranges::all_of(r.outputs, fixed);
 }
 
-Verdict ask(const Kernel& k, const void* op, const KernelRequest& r) {
-  if (k.isa > r.isa) return Verdict::no("needs " + std::string(name_of(k.isa)));
+Support supports(const Kernel& k, const void* op, const KernelQuery& r) {
+  if (k.isa > r.isa) return Support::no("needs " + std::string(name_of(k.isa)));
   if (k.memory != host_memory && !fits_device(r))
-    return Verdict::no("only tensors of numbers live on the device");
-  Verdict can = k.ask ? k.ask(op, r) : Verdict::yes();
-  if (!can.accepted || !k.prefer) return can;
-  Verdict should = k.prefer(op, r);
+    return Support::no("only tensors of numbers live on the device");
+  Support can = k.supports ? k.supports(op, r) : Support::yes();
+  if (!can.accepted || !k.is_preferred) return can;
+  Support should = k.is_preferred(op, r);
   return should.accepted ? can : should;
 }
 
@@ -31,10 +31,10 @@ std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& code
   return tunables.empty() || !kernel.tuned ? op : kernel.tuned(op.get(), tunables);
 }
 
-bool knows(const Kernel& kernel, const void* op, const KernelRequest& request, const Tunables& tunables) {
+bool knows(const Kernel& kernel, const void* op, const KernelQuery& query, const Tunables& tunables) {
   if (tunables.empty()) return true;
   if (!kernel.tactics || !kernel.tuned) return false;
-  const std::vector<Tunables> all = kernel.tactics(op, request);
+  const std::vector<Tunables> all = kernel.tactics(op, query);
   return std::ranges::find(all, tunables) != all.end();
 }
 
@@ -44,37 +44,37 @@ std::string tactic_text(std::string_view kernel, const Tunables& tunables) {
   return tunables.empty() ? text : text + "]";
 }
 
-std::vector<Tactic> tactics_for(const KernelCatalog& kernels, std::string_view backend, Isa least,
+std::vector<Tactic> tactics_for(const KernelCatalog& kernels, std::string_view backend, Isa min_isa,
                                 std::string_view domain, std::string_view op, const Attributes& attributes,
-                                const KernelRequest& request) {
+                                const KernelQuery& query) {
   std::vector<Tactic> list;
   const OpCodec* codec = kernels.codec_of(domain, op);
   if (!codec) return list;
   for (const Kernel* k : kernels.candidates(domain, op)) {
-    if (k->backend != backend || k->isa < least || k->isa > request.isa) continue;
+    if (k->backend != backend || k->isa < min_isa || k->isa > query.isa) continue;
     const auto decoded = decode_for(*k, *codec, attributes);
-    if (k->ask && !k->ask(decoded.get(), request).accepted) continue;
+    if (k->supports && !k->supports(decoded.get(), query).accepted) continue;
     list.push_back({k});
     if (!k->tactics || !k->tuned) continue;
-    for (Tunables& t : k->tactics(decoded.get(), request)) list.push_back({k, std::move(t)});
+    for (Tunables& t : k->tactics(decoded.get(), query)) list.push_back({k, std::move(t)});
   }
   return list;
 }
 
-Isa choose_isa(const std::string& wanted) {
+Isa choose_isa(const std::string& requested) {
   const CpuFeatures& cpu = cpu_features();
   const Isa best = cpu.avx512 ? Isa::avx512 : cpu.avx2 ? Isa::avx2 : Isa::generic;
-  if (wanted.empty()) return best;
+  if (requested.empty()) return best;
   for (Isa isa : {Isa::generic, Isa::avx2, Isa::avx512})
-    if (wanted == name_of(isa)) return std::min(isa, best);
-  throw Error(Code::build_bad_option, "build", "isa: generic, avx2 or avx512", "'" + wanted + "'");
+    if (requested == name_of(isa)) return std::min(isa, best);
+  throw Error(Code::build_bad_option, "build", "isa: generic, avx2 or avx512", "'" + requested + "'");
 }
 
 Choice select_kernel(const KernelCatalog& kernels, const Preference& preference, std::string_view domain,
-                     std::string_view op, const Attributes& attributes, const KernelRequest& asked) {
-  KernelRequest request = asked;
-  if (!request.likely) request.likely = &preference.likely;
-  request.strict |= preference.strict;
+                     std::string_view op, const Attributes& attributes, const KernelQuery& given) {
+  KernelQuery query = given;
+  if (!query.likely) query.likely = &preference.likely;
+  query.strict |= preference.strict;
   const OpCodec* codec = kernels.codec_of(domain, op);
   const std::vector<const Kernel*> all = kernels.candidates(domain, op);
   Choice choice;
@@ -82,12 +82,12 @@ Choice select_kernel(const KernelCatalog& kernels, const Preference& preference,
     for (const Kernel* k : all) {
       if (k->backend != backend) continue;
       choice.op = decode_for(*k, *codec, attributes);
-      choice.verdict = ask(*k, choice.op.get(), request);
-      if (choice.verdict.accepted) {
+      choice.support = supports(*k, choice.op.get(), query);
+      if (choice.support.accepted) {
         choice.kernel = k;
         return true;
       }
-      choice.refusals.push_back(k->name + ": " + choice.verdict.reason);
+      choice.refusals.push_back(k->name + ": " + choice.support.reason);
     }
     return false;
   };

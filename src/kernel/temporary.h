@@ -1,4 +1,4 @@
-// What kernels make and throw away within one call.
+// Temporary tensors and lists of kernels, for the length of one call.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace lathe {
 
-/// An uninitialised tensor of fixed-width elements in the scratch memory of this call.
+/// An uninitialized tensor of fixed-width elements in the scratch memory of this call.
 inline Tensor temporary(KernelContext& c, DataType type, Shape shape) {
   struct alignas(64) Line {
     std::byte bytes[64];
   };
   const auto count = static_cast<size_t>(checked_count(shape, type, "temporary"));
-  // One block for the elements and the count of owners: given back as it was taken, last first.
+  // One block holds the elements and the count of owners: scratch memory is released last first.
   std::shared_ptr<Line[]> lines = std::allocate_shared_for_overwrite<Line[]>(
       std::pmr::polymorphic_allocator<Line>(c.scratch()), bytes_for(type, count) / sizeof(Line) + 1);
   void* const data = lines.get();

@@ -7,11 +7,11 @@
 
 namespace lathe {
 
-/// An empty body of the layer that is being made, as a network.
+/// Returns an empty body of the layer that is being made, as a network.
 Network begin_body(LayerMaker& m, const std::string& name);
-/// The body's outputs are these; ready to be a node's.
+/// Sets the body's outputs, and returns it for use in a node.
 Body end_body(const Network& body, const std::string& name, const std::vector<TensorRef>& outputs);
-/// From beginning to end.
+/// Begins a body, fills it with `fill`, and ends it.
 Body build_body(LayerMaker& m, const std::string& name, const BodyBuilder& fill);
 
 }  // namespace lathe

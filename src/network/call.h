@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "network/layer_words.h"
+#include "network/argument_text.h"
 
 namespace lathe {
 
-/// method(arguments): text, and between it what is called something else wherever it is written.
+/// method(arguments) as text, with places for names that depend on where the call is written.
 struct LayerCall {
   struct Piece {
     std::string text;        // and behind it …
@@ -23,7 +23,7 @@ struct LayerCall {
     ValueId value;
     std::string name;
   };
-  /// What the body of add_loop declared, in the order of the body's inputs and outputs.
+  /// The declarations in the body of add_loop, in the order of the body's inputs and outputs.
   struct Loop {
     struct Iterator {
       int64_t axis;
@@ -42,7 +42,7 @@ struct LayerCall {
   std::string method;
   std::vector<Piece> pieces;
   bool of_loop = false;  // a call of the LoopBody, which cannot be given a name
-  // As they were when the layer was made: edits change what nodes read and what things are called.
+  // The following are as they were when the layer was made, since edits change inputs of nodes and names.
   std::string name;
   std::vector<std::vector<ValueId>> inputs;  // node by node
   std::vector<Output> outputs;
@@ -50,7 +50,7 @@ struct LayerCall {
   std::optional<Loop> loop;
 };
 
-/// In place of an argument that fills a body.
+/// Replaces an argument that fills a body.
 struct BodyOfCall {
   const char* name;
 };

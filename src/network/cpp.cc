@@ -16,7 +16,7 @@ namespace {
 
 using cpp_text::literal;
 
-/// What is written in one go: an input, a constant, a layer, or one operator.
+/// A part of the program that is written at once: an input, a constant, a layer, or one operator.
 struct Part {
   enum class Kind { input, constant, call, node };
   Kind kind;
@@ -26,7 +26,7 @@ struct Part {
   const LayerCall* call = nullptr;
 };
 
-/// Parts so that what they read comes first, else by key; fewer than there are when layers wait for each
+/// Returns the parts so that those they read come first, else by key; not all of them if layers wait for each
 /// other.
 std::vector<const Part*> in_order(const Graph& g, const std::vector<Part>& parts, bool inputs_in_order) {
   std::unordered_map<ValueId, size_t> maker;
@@ -72,8 +72,8 @@ std::vector<const Part*> in_order(const Graph& g, const std::vector<Part>& parts
   return order;
 }
 
-/// What a layer's nodes read in place of what they read when they were made; nothing where that is not what
-/// the call would append now.
+/// Maps the values that a layer's nodes read when they were made to those they read now; nothing if the call
+/// would append other nodes now.
 std::optional<std::map<ValueId, ValueId>> read_now(const Graph& g, const std::vector<NodeId>& nodes,
                                                    const LayerCall& call) {
   std::map<ValueId, ValueId> now;
@@ -128,17 +128,17 @@ class CppWriter {
   // ── Names
   // ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /// Captured values are called what they are called around the body.
+  /// Returns the variable of a value. A captured value has the variable of the value around the body.
   std::string variable(const Graph& g, ValueId v) {
     const Graph* at = &g;
     while (at->value(v).captured != no_id) v = at->value(v).captured, at = at->parent();
     const auto known = names_.find({at, v});
     if (known != names_.end()) return known->second;
-    // What a layer made for itself, and somebody else reads.
+    // A value inside a layer that others read has no variable and is found by its name.
     return "*" + networks_.at(at) + ".find_tensor(" + literal(at->value(v).name) + ")";
   }
   std::string declare(const Graph& g, ValueId v) { return names_[{&g, v}] = identifier(g.value(v).name); }
-  /// In small letters, so that it is no macro's name.
+  /// Returns an unused identifier in lower case, so that it is no macro's name.
   std::string identifier(std::string_view name) {
     std::string s;
     for (const char c : name) {
@@ -238,7 +238,8 @@ class CppWriter {
       out += indent + n + ".set_default(" + name + ", " + tensor(i.name, i.constant->tensor()) + ");\n";
   }
 
-  /// Of a Scan its recurrences and iterators; of a Loop the iteration, whether it goes on, recurrences.
+  /// Writes an input of a body. A Scan has recurrences and iterators; a Loop the iteration, the condition and
+  /// recurrences.
   void loop_input(const Graph& g, ValueId v, const LayerCall::Loop& loop, const std::string& body,
                   const std::string& indent, std::string& out) {
     auto at = static_cast<size_t>(std::ranges::find(g.inputs(), v) - g.inputs().begin());
@@ -350,7 +351,7 @@ class CppWriter {
     size_t stacked = loop->recurrences;
     for (const auto& r : loop->results) {
       s += inner + name + ".add_output(" + (r.recurrence ? recurrence(*r.recurrence) : result(stacked++)) +
-           ", " + words::text(r.kind);
+           ", " + cpp_text::text(r.kind);
       s += (r.axis ? ", " + std::to_string(r.axis) : "") + ");\n";
     }
     return s + indent + "}";
@@ -380,7 +381,7 @@ class CppWriter {
     call += operator_options(g, n, indent);
     const size_t wanted =
         static_cast<size_t>(std::ranges::count_if(n.outputs, [](ValueId v) { return v != no_id; }));
-    // Of one of a layer's operators the layer has other outputs than the operator.
+    // A layer of several operators has other outputs than each of them.
     const bool grouped = !metadata_of(n, layer_key).empty();
     const std::string layer = wanted && !grouped ? identifier(n.name) : "";
     out += indent + (layer.empty() ? "" : "const auto " + layer + " = ") + call + ");\n";

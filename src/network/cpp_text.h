@@ -19,8 +19,8 @@ std::string number(double d);
 std::string tensor(const Tensor& t, bool& uses_bytes);
 std::string attribute(const AttributeValue& v, bool& uses_bytes);
 extern const char* const helper;
-/// Names that a variable of the source cannot have: keywords, common macros, and what the source calls
-/// things.
+/// Names that a variable of the source cannot have: keywords, common macros, and names that the source uses
+/// itself.
 std::set<std::string> reserved();
 
 }  // namespace lathe::cpp_text

@@ -18,7 +18,7 @@ void check_nobody_at_work(const NetworkState& s) {
 
 }  // namespace
 
-/// What there was before an edit; comes back unless the edit is kept.
+/// The network as it was before an edit; it is restored unless the edit is kept.
 class Snapshot {
  public:
   explicit Snapshot(NetworkState& s) : state_(s) {
@@ -171,7 +171,7 @@ size_t Network::remove_unused() {
   for (ValueId v : g.outputs()) wanted[v] = true;
   for (const auto& [scope, v] : state_->debug)
     if (scope == scope_) wanted[v] = true;
-  // Layers from the last to the first; a layer that is wanted wants all that it reads.
+  // Layers are visited from the last to the first; everything that a needed layer reads is needed.
   std::vector<Layer> all = layers();
   const std::vector<NodeId> order = g.order();
   std::vector<bool> needed(g.node_count());
@@ -207,7 +207,7 @@ Network Network::extract(const std::vector<TensorRef>& inputs, const std::vector
       given.push_back(v);
       continue;
     }
-    // An input takes the name and the readers of what was calculated; what made it is then unused.
+    // The input gets the name and the readers of the computed value, whose layer is then unused.
     const ValueId in = g.add_input(g.fresh_name(t.name()), g.value(v).type);
     g.swap_names(in, v);
     g.replace_uses(v, in);

@@ -1,4 +1,4 @@
-// Operators and TensorRT's words for them.
+// Operators and TensorRT's names for them.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ std::string_view family_of(const Node& n);
 
 std::string_view operator_of(UnaryOperation op);
 std::string_view operator_of(ReduceOperation op);
-/// Of all but floor_div, which is several.
+/// Returns the operator of an elementwise operation other than floor_div, which needs several.
 std::string_view operator_of(ElementWiseOperation op);
 
 }  // namespace lathe

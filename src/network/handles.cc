@@ -130,7 +130,7 @@ std::vector<TensorRef> Layer::inputs() const {
   std::vector<TensorRef> read;
   auto add = [&](ValueId v) {
     if (v == no_id || std::ranges::find(nodes, g.value(v).producer) != nodes.end()) return;
-    // What the layer made for itself is nobody else's to see.
+    // Constants that the layer made for itself are not shown.
     if (nodes.size() > 1 && g.value(v).constant && g.value(v).name.starts_with(name() + "/")) return;
     const TensorRef t = NetworkAccess::tensor(state_, scope_, v);
     if (std::ranges::find(read, t) == read.end()) read.push_back(t);
@@ -145,7 +145,7 @@ std::vector<TensorRef> Layer::inputs() const {
 
 namespace {
 
-/// Outputs of a layer of several nodes, as it was made; nothing where a file was changed in between.
+/// Outputs of a layer of several nodes as recorded in its metadata; nothing if a file was changed in between.
 std::optional<std::vector<ValueId>> declared_outputs(const Graph& g, const std::vector<NodeId>& nodes) {
   std::map<size_t, ValueId> by_number;
   for (NodeId id : nodes)
@@ -164,7 +164,7 @@ std::optional<std::vector<ValueId>> declared_outputs(const Graph& g, const std::
   return values;
 }
 
-/// What is read outside of the layer, or by nobody.
+/// Returns the values of the layer that are read outside of it, or by nobody.
 std::vector<ValueId> derived_outputs(const Graph& g, const std::vector<NodeId>& nodes) {
   std::vector<ValueId> values;
   for (NodeId id : nodes)

@@ -12,8 +12,8 @@ Attrs unless_zero(std::string name, int64_t v) {
   return a;
 }
 
-/// Slices along an axis, one choice for every index of the leading `batch` axes: with that axis brought to
-/// where GatherND wants it, and what it gives brought back.
+/// Slices along an axis, with other indices for every index of the leading `batch` axes. The axis is moved to
+/// where GatherND expects it, and the result's axes are moved back.
 ValueId batched_slices(LayerMaker& m, ValueId data, ValueId indices, size_t axis, size_t batch) {
   const size_t rank = m.rank(data), more = m.rank(indices) - batch;
   std::vector<int64_t> to_front(rank);

@@ -17,7 +17,7 @@ Network network_of(std::unique_ptr<Graph> graph, std::shared_ptr<const SchemaCat
   return n;
 }
 
-/// Layers are told apart by name: what the file left without one, or gave twice, is named here.
+/// Gives names to nodes that have none in the file, or not their own, since names identify layers.
 void name_nodes(Graph& g) {
   std::unordered_set<std::string> seen;
   for (NodeId id : g.order()) {

@@ -48,7 +48,7 @@ const ValueType& type_in(const Network& body, const TensorRef& t) {
   return NetworkAccess::graph(body).value(resolve(body, t)).type;
 }
 
-/// What is stacked along axis 0, along another one instead.
+/// Moves axis 0, along which `v` is stacked, to `axis`.
 ValueId stack_along(LayerMaker& m, ValueId v, size_t axis) {
   if (axis == 0) return v;
   std::vector<int64_t> permutation(m.rank(v));
@@ -74,7 +74,7 @@ void check_recurrences(const Parts& p, const Network& body) {
   }
 }
 
-/// Where an output of the loop is among those of the node, and what is still to be done to it.
+/// The index of a loop's output among those of the node, and how it has to be reversed and transposed.
 struct Place {
   size_t output;
   bool reverse;
@@ -194,7 +194,7 @@ Node loop_node(const LoopOptions& o, Parts& p, const Network& body, std::vector<
     n.attributes.set("scan_input_directions", directions);
   } else {
     n.op = "Loop";
-    // A node whose last inputs are left out has fewer than ONNX's checker wants of a Loop.
+    // Both inputs are written, since ONNX's checker refuses a Loop of fewer inputs.
     n.inputs = {m.use_if(o.trip_limit),
                 o.initial_condition ? m.use(o.initial_condition) : m.constant(Tensor::scalar<bool>(true))};
     for (const auto& r : p.recurrences) n.inputs.push_back(r.initial);

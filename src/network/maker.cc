@@ -125,7 +125,8 @@ ValueId LayerMaker::size_in(ValueId v, size_t axis) {
   return op("Shape", {v}, Attrs().number("start", a).number("end", a + 1));
 }
 
-/// From a shape that has the symbol as a size of its own: of an input of the network, or of anything here.
+/// Returns the size of a symbol from a tensor that has it as a size: an input of the network or any value
+/// here.
 std::optional<ValueId> LayerMaker::size_of_symbol(const std::string& symbol) {
   auto axis_with = [&](const ValueInfo& i) -> std::optional<size_t> {
     if (!i.type.is_tensor() || !i.type.shape) return std::nullopt;
@@ -170,7 +171,7 @@ ValueId LayerMaker::size(const Dim& d) {
       case DimAtom::Kind::broadcast: {
         std::vector<ValueId> all;
         for (const Dim& x : a.args) all.push_back(size(x));
-        // Of sizes that broadcast, the one that is not 1 wins: a 0 against a 1 too.
+        // Sizes that broadcast give the one that is not 1: 0 and 1 give 0.
         if (a.kind != DimAtom::Kind::broadcast)
           return op(a.kind == DimAtom::Kind::min ? "Min" : "Max", std::move(all));
         ValueId result = all[0];

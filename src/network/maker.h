@@ -56,7 +56,7 @@ class CallText {
     if constexpr (OptionsOfCall<T>)
       options(x);
     else
-      text_ += words::text(x);
+      text_ += cpp_text::text(x);
   }
   void write(const std::vector<TensorRef>& list) {
     text_ += "{";
@@ -66,7 +66,7 @@ class CallText {
     }
     text_ += "}";
   }
-  /// What differs from the defaults, and the name.
+  /// Writes the options that differ from the defaults, and the name.
   template <class O>
   void options(const O& o) {
     const O usual{};
@@ -76,13 +76,13 @@ class CallText {
       if constexpr (std::is_same_v<T, TensorRef>) {
         if (!(o.*member)) return;
       } else {
-        if (words::text(o.*member) == words::text(usual.*member)) return;
+        if (cpp_text::text(o.*member) == cpp_text::text(usual.*member)) return;
       }
       text_ += std::string(".") + name + " = ";
       write(o.*member);
       text_ += ", ";
     });
-    text_ += ".name = " + words::text(layer_name()) + "}";
+    text_ += ".name = " + cpp_text::text(layer_name()) + "}";
   }
   const std::string& layer_name() const;
   LayerMaker& maker_;
@@ -113,22 +113,22 @@ class LayerMaker {
   }
   LayerCall& call() { return *call_; }
 
-  /// The value of a tensor that is given.
+  /// Returns the value of a tensor that is given.
   ValueId use(const TensorRef& t);
-  /// no_id for one that is left out.
+  /// The same, but no_id for a tensor that is left out.
   ValueId use_if(const TensorRef& t) { return t ? use(t) : no_id; }
   DataType type(ValueId v) const { return graph_.value(v).type.elem; }
-  /// Throws node_bad_shape where the rank is not known.
+  /// Throws node_bad_shape if the rank is not known.
   const SymShape& shape(ValueId v) const;
   size_t rank(ValueId v) const { return shape(v).size(); }
-  /// From the front; throws node_bad_attribute where there is none such.
+  /// Returns the axis counted from the front; throws node_bad_attribute if there is none such.
   size_t axis(int64_t a, size_t rank) const;
 
   ValueId op(std::string op, std::vector<ValueId> inputs, Attributes a = {}) {
     return ops(std::move(op), std::move(inputs), 1, std::move(a))[0];
   }
   std::vector<ValueId> ops(std::string op, std::vector<ValueId> inputs, size_t outputs, Attributes a = {});
-  /// Infers it; names of outputs that are empty are made up.
+  /// Adds a node and infers its types; outputs without names get some.
   NodeId add(Node n);
   ValueId ints(std::vector<int64_t> v);     // int64 [n]
   ValueId integer(int64_t v);               // int64 []
@@ -141,12 +141,12 @@ class LayerMaker {
   ValueId size_of_axis(ValueId v, size_t axis) { return size_in(v, axis); }
 
   [[noreturn]] void fail(Code code, std::string expected, std::string got, std::string remedy = {}) const;
-  /// Names the outputs, and says of several nodes that they are one layer.
+  /// Names the outputs, and marks several nodes as one layer.
   Layer finish(std::vector<ValueId> outputs);
   Layer finish(ValueId output) { return finish(std::vector<ValueId>{output}); }
-  /// Of one node, whose outputs may have names of their own.
+  /// Makes a layer of one node, whose outputs may have names of their own.
   Layer finish_as_is(NodeId n, bool named);
-  /// A name of an output other than the layer's.
+  /// Gives an output a name other than the layer's.
   void call(ValueId v, const std::string& name);
 
  private:
@@ -157,7 +157,7 @@ class LayerMaker {
     AtWork& operator=(const AtWork&) = delete;
     NetworkState& state;
   };
-  /// Those of this graph.
+  /// The calls that made layers of this graph.
   std::map<NodeId, std::shared_ptr<const LayerCall>>& calls();
   ValueId size_in(ValueId v, size_t axis);
   std::optional<ValueId> size_of_symbol(const std::string& symbol);

@@ -26,7 +26,7 @@ ValueId target_shape(LayerMaker& m, ValueId x, const Sizes& wanted, bool zero_co
   if (symbolic == 1 && !found) {
     Dim all = 1;
     for (const Dim& d : m.shape(x)) all = all * d;
-    // Where it is certain that the others leave just this one, nobody needs to calculate it.
+    // If the other sizes certainly determine this one, it is -1 and need not be computed.
     if (sizes[at] * others == all && !(others == Dim(0))) sizes[at] = Dim(-1);
   }
   return m.sizes(sizes);

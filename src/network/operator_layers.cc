@@ -1,4 +1,4 @@
-// Any operator, plug-ins, conditionals, assertions; what is refused by name.
+// Layers for any operator, plug-ins, conditionals and assertions; and layers that are refused by name.
 #include "base/nearest.h"
 #include "network/bodies.h"
 #include "schema/check_node.h"
@@ -93,9 +93,9 @@ Layer Network::add_operator(const std::string& op, const std::vector<TensorRef>&
   for (const auto& [name, value] : o.attributes) n.attributes.set(name, value);
   for (const auto& [name, fill] : o.bodies) n.bodies.push_back(build_body(m, name, fill));
   n.metadata = o.metadata;
-  constexpr size_t most_outputs = 1 << 16;
-  if (o.outputs > most_outputs)
-    m.fail(Code::node_bad_arity, "at most " + std::to_string(most_outputs) + " outputs",
+  constexpr size_t max_outputs = 1 << 16;
+  if (o.outputs > max_outputs)
+    m.fail(Code::node_bad_arity, "at most " + std::to_string(max_outputs) + " outputs",
            std::to_string(o.outputs));
   Graph& g = m.graph();
   auto output = [&](const std::string& name) {

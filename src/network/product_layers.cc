@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-/// The operand as MatMul wants it. A vector becomes a matrix of one row (left) or column (right).
+/// Returns the operand in the form of MatMul. A vector becomes a matrix of one row (left) or column (right).
 ValueId operand(LayerMaker& m, ValueId v, MatrixOperation op, bool left) {
   if (op == MatrixOperation::none) return v;
   if (op == MatrixOperation::vector) return m.op("Unsqueeze", {v, m.ints({left ? -2 : -1})});

@@ -91,17 +91,17 @@ Layer Network::add_dynamic_quantize(const TensorRef& x, const DynamicQuantizeOpt
   m.made_by("add_dynamic_quantize", x, o);
   const ValueId v = m.use(x);
   const size_t axis = m.axis(o.axis, m.rank(v));
-  ValueId scale = block_scales(m, v, axis, o.block_size, largest_number(m, o.type)), told = scale;
+  ValueId scale = block_scales(m, v, axis, o.block_size, largest_number(m, o.type)), stored_scale = scale;
   if (o.double_scale) {
     const ValueId by = m.use(o.double_scale);
-    told = m.op("QuantizeLinear", {scale, by}, Attrs().type("output_dtype", o.scale_type));
-    scale = m.op("DequantizeLinear", {told, by});
+    stored_scale = m.op("QuantizeLinear", {scale, by}, Attrs().type("output_dtype", o.scale_type));
+    scale = m.op("DequantizeLinear", {stored_scale, by});
   }
   const ValueId divisor = not_zero(m, scale);
-  if (!o.double_scale) told = divisor;
+  if (!o.double_scale) stored_scale = divisor;
   Attrs a = blocks(static_cast<int64_t>(axis), o.block_size);
   a.type("output_dtype", o.type);
-  return m.finish({m.op("QuantizeLinear", {v, divisor}, a), told});
+  return m.finish({m.op("QuantizeLinear", {v, divisor}, a), stored_scale});
 }
 
 }  // namespace lathe

@@ -6,12 +6,12 @@
 namespace lathe {
 namespace {
 
-/// Of one axis; scalars.
+/// Start, size and stride of a slice along one axis; scalars.
 struct Range {
   ValueId start, size, stride;
 };
 
-/// Where the elements of one axis come from: int64 [size], all within it.
+/// The source positions of the elements along one axis: int64 [size], all within it.
 ValueId positions(LayerMaker& m, const Range& r, SliceMode mode, ValueId length, ValueId* inside) {
   const ValueId zero = m.integer(0), one = m.integer(1);
   const ValueId steps = m.op("Range", {zero, r.size, one});
@@ -19,7 +19,7 @@ ValueId positions(LayerMaker& m, const Range& r, SliceMode mode, ValueId length,
   if (mode == SliceMode::wrap) return m.op("Mod", {at, length});
   const ValueId last = m.op("Sub", {length, one});
   if (mode == SliceMode::reflect) {
-    // There and back is a period; the farther half of it is mirrored. One element is a period of its own.
+    // The period is the way there and back, whose second half is mirrored. The period of one element is one.
     const ValueId period = m.op("Max", {m.op("Add", {last, last}), one});
     const ValueId from_last = m.op("Abs", {m.op("Sub", {m.op("Mod", {at, period}), last})});
     return m.op("Sub", {last, from_last});

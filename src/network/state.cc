@@ -62,7 +62,8 @@ void NetworkState::reset(std::shared_ptr<Graph> graph) {
 
 namespace {
 
-/// What plug-ins give is known from their declaration alone; all else is to be found anew.
+/// Outputs of plug-in operators keep their types, which only declarations tell; all others are inferred
+/// again.
 void forget_types(Graph& g, InferState& state, bool in_body) {
   const SchemaCatalog& catalog = SchemaCatalog::standard();
   for (const NodeId n : g.order()) {
@@ -131,7 +132,7 @@ ValueId resolve(const Network& n, const TensorRef& t) {
   const ValueInfo& i = home->value(v);
   if (!i.is_input && !i.constant && i.captured == no_id && i.producer == no_id)
     throw fault("'" + i.name + "' of a layer that was removed", "");
-  // From the tensor's home inwards: each body on the way captures it from the one around it.
+  // Each body between the tensor's graph and this one captures it from the graph around it.
   std::vector<Graph*> way;
   for (Graph* g = &NetworkAccess::graph(n); g != home; g = g->parent()) way.push_back(g);
   ValueId at = v;

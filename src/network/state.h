@@ -1,4 +1,4 @@
-// What handles of a network point to: its graphs, what inference knows, and which nodes make up a layer.
+// The state behind handles of a network: its graphs, the results of inference, and the nodes of each layer.
 #pragma once
 
 #include <map>
@@ -15,51 +15,52 @@
 
 namespace lathe {
 
-/// Nodes of one layer carry its name and family in their metadata where they are several: so layers survive
-/// in files, and are found again whatever was done to the graph.
+/// If a layer has several nodes, they carry its name and family in their metadata: so layers survive in
+/// files, and are found again whatever was done to the graph.
 inline constexpr const char* layer_key = "lathe.layer";
 inline constexpr const char* kind_key = "lathe.kind";
-/// With a number behind: which output of the layer that output of the node is.
+/// Followed by the number of a node's output. Its value is the number of the layer's output that this is.
 inline constexpr const char* output_key = "lathe.output.";
-/// Is it one of these?
+/// Returns whether `key` is one of these.
 bool is_layer_key(std::string_view key);
 /// The value of that key; empty when there is none.
 const std::string& metadata_of(const Node& n, std::string_view key);
 
 struct LayerCall;
-/// The calls that made layers, by graph and first node. Not in the nodes, since no file has them.
+/// The calls that made layers, by graph and first node. They are not in the nodes, since no file has them.
 using LayerCalls = std::map<std::weak_ptr<const Graph>, std::map<NodeId, std::shared_ptr<const LayerCall>>,
                             std::owner_less<>>;
-/// Those of `graph` and its bodies for a clone of it.
+/// Returns the calls of `graph` and its bodies for a clone of it.
 LayerCalls calls_for_clone(const LayerCalls& calls, const std::shared_ptr<const Graph>& graph,
                            const std::shared_ptr<const Graph>& clone);
 
 struct NetworkState {
-  /// The network itself, then bodies that handles were made for. Null: taken back, handles of it are dead.
+  /// The network itself, then bodies that handles were made for. Null: it was removed; its handles are
+  /// invalid.
   std::vector<std::shared_ptr<Graph>> scopes;
   InferState infer;
-  /// What operators are: the library's, and those of the plug-ins that a file was parsed with.
+  /// The schemas of operators: the library's, and those of the plug-ins that a file was parsed with.
   std::shared_ptr<const SchemaCatalog> schemas{std::shared_ptr<void>(), &SchemaCatalog::standard()};
   std::set<std::pair<uint32_t, ValueId>> debug;
   std::unordered_set<std::string> layer_names;
   LayerCalls calls;
-  /// Calls at work now. The graph must not be exchanged under them: they fill bodies through callers'
-  /// functions.
+  /// Number of calls in progress. The graph must not be exchanged meanwhile: they fill bodies through
+  /// callers' functions.
   size_t makers = 0;
 
-  /// Throws bad_argument where it was taken back.
+  /// Throws bad_argument if the graph was removed.
   Graph& graph(uint32_t scope) const;
   uint32_t scope_of(const std::shared_ptr<Graph>& body);
   bool is_inside(uint32_t scope, const Graph* outer) const;
-  /// After the graph was exchanged, or read from a file.
+  /// Makes `graph` the network. Handles of its bodies become invalid.
   void reset(std::shared_ptr<Graph> graph);
-  /// Types and contents of everything, anew. Throws what inference throws.
+  /// Infers types and contents of all values again. Throws what inference throws.
   void infer_again();
 };
 
 /// The first nodes of a graph's layers, in an order in which they can run.
 std::vector<NodeId> layer_nodes(const Graph& g);
-/// All nodes of the layer of that node, in order.
+/// Returns all nodes of the layer of that node, in order.
 std::vector<NodeId> nodes_of_layer(const Graph& g, NodeId n);
 
 struct NetworkAccess {
@@ -92,8 +93,8 @@ struct NetworkAccess {
   using Nothing = Network::Nothing;
 };
 
-/// The value that `t` is in `n`: its own, or one captured from around it, body by body. Throws bad_argument
-/// for another network's tensor, one of a body that `n` is not inside of, or one that is no more.
+/// Returns the value that `t` is in `n`: its own, or one captured from around it, body by body. Throws
+/// bad_argument for another network's tensor, one of a body that `n` is not inside of, or a removed one.
 ValueId resolve(const Network& n, const TensorRef& t);
 
 }  // namespace lathe

@@ -1,4 +1,4 @@
-// What modules and parameters keep behind their public faces.
+// Internal state of modules and parameters behind their public classes.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace lathe::nn::detail {
 
-/// A parameter, whatever handles there are.
+/// The data of a parameter, which all handles to it share.
 struct Slot {
   DataType type = DataType::undefined;
   Shape shape;
@@ -18,7 +18,7 @@ struct Slot {
   std::string name;
 };
 
-/// Where a module stands in an emission.
+/// The position of a module while a network is emitted.
 struct Place {
   Network network;
   std::string path;  // "encoder.layer.0"
@@ -31,17 +31,17 @@ struct Access {
   static const std::shared_ptr<const Place>& place(const Module& m) { return m.place_; }
 };
 
-/// Calls back for everything below `root` that is reached, parents first; modules too, `root` with `path`.
+/// Callbacks for everything below `root` that is reached, parents first; modules include `root` with `path`.
 struct Visitor {
   std::function<void(const std::string& path, Parameter&)> parameter;
   std::function<void(const std::string& path, Module&)> module;
 };
 void visit(Module& root, const std::string& path, const Visitor& visitor);
 
-/// What a parameter of this path may be called in a checkpoint, the likeliest first; without
-/// BindOptions::rename, which is about the checkpoint's names.
-std::vector<std::string> spellings(const std::string& path, const BindOptions& options);
-/// Do two names of a checkpoint stand for the same elements?
+/// Returns the names that a parameter of this path may have in a checkpoint, the likeliest first; without
+/// BindOptions::rename, which applies to the checkpoint's names.
+std::vector<std::string> path_variants(const std::string& path, const BindOptions& options);
+/// Returns whether two tensors of a checkpoint have the same elements.
 bool same_elements(const Checkpoint& checkpoint, const std::string& a, const std::string& b);
 
 /// "a.b" of a module's path and a member's name.
@@ -49,9 +49,9 @@ std::string join(std::string_view path, std::string_view name);
 
 /// An Error of stage "nn".
 Error fault(Code code, std::string where, std::string expected, std::string got, std::string remedy = {});
-/// ": did you mean 'a' or 'b'?" as a remedy; empty where nothing is near.
+/// Returns ": did you mean 'a' or 'b'?" as a remedy; empty if no name is similar.
 std::string near(std::string_view wanted, const std::vector<std::string>& known);
-/// "'a', 'b', …" of all; the list of a model's paths is as long as it is.
+/// Returns "'a', 'b', …" of all names, without a limit.
 std::string listed(const std::vector<std::string>& names);
 
 }  // namespace lathe::nn::detail

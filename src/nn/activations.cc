@@ -1,4 +1,4 @@
-// Activations, spelled in operators that every opset from 13 on has; engines put them together again.
+// Activations, decomposed into operators that every opset from 13 on has; engines fuse them again.
 #include <cmath>
 #include <limits>
 #include <map>

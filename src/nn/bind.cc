@@ -1,4 +1,4 @@
-// Weights from checkpoints to the parameters of a tree.
+// Binds the weights of checkpoints to the parameters of a tree.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -12,7 +12,7 @@
 namespace lathe::nn {
 namespace {
 
-using Names = std::map<std::string, std::string, std::less<>>;  // as the module sees it → in the checkpoint
+using Names = std::map<std::string, std::string, std::less<>>;  // the module's name → the checkpoint's
 
 Names names_of(const Checkpoint& checkpoint, const BindOptions& o) {
   Names names;
@@ -28,7 +28,7 @@ Names names_of(const Checkpoint& checkpoint, const BindOptions& o) {
   return names;
 }
 
-/// `path` with the parts that the checkpoint may call something else.
+/// Returns `path` with the parts that have another name in the checkpoint.
 std::string with_other_parts(std::string path, const BindOptions& o) {
   for (const auto& [from, to] : o.other_parts)
     for (size_t at = 0; (at = path.find(from, at)) != std::string::npos; at += to.size())
@@ -38,7 +38,7 @@ std::string with_other_parts(std::string path, const BindOptions& o) {
 
 }  // namespace
 
-std::vector<std::string> detail::spellings(const std::string& path, const BindOptions& o) {
+std::vector<std::string> detail::path_variants(const std::string& path, const BindOptions& o) {
   std::vector<std::string> list{path};
   const std::string& prefix = o.base_prefix;
   if (!prefix.empty()) {
@@ -60,7 +60,7 @@ std::vector<std::string> detail::spellings(const std::string& path, const BindOp
   return list;
 }
 
-/// Read only where there are two of which one would do.
+/// Elements are read only if two names are candidates for one parameter.
 bool detail::same_elements(const Checkpoint& checkpoint, const std::string& a, const std::string& b) {
   const CheckpointTensor &first = checkpoint.at(a), &second = checkpoint.at(b);
   if (a == b) return true;
@@ -74,11 +74,11 @@ bool detail::same_elements(const Checkpoint& checkpoint, const std::string& a, c
 
 namespace {
 
-/// A parameter where a module has it. Tied ones are several places with one slot.
+/// A parameter at its paths in a module. A tied one has several places with one slot.
 struct Place {
   Parameter parameter;
-  std::vector<std::string> paths = {};  // all names that the module lists it under
-  std::vector<std::string> found = {};  // names in the checkpoint that fit them, the likeliest first
+  std::vector<std::string> paths = {};  // all names that the module has for it
+  std::vector<std::string> found = {};  // matching names in the checkpoint, the likeliest first
 };
 
 class Places {
@@ -99,12 +99,12 @@ class Places {
   void find_names(const Names& names, const BindOptions& o) {
     for (Place& place : places_)
       for (const std::string& path : place.paths)
-        for (const std::string& spelling : detail::spellings(path, o))
-          if (const auto at = names.find(spelling);
+        for (const std::string& variants : detail::path_variants(path, o))
+          if (const auto at = names.find(variants);
               at != names.end() && std::ranges::find(place.found, at->second) == place.found.end())
             place.found.push_back(at->second);
   }
-  /// Gives the module the parameters that stand here.
+  /// Puts the parameters of these places into the module.
   void put_into(Module& root) const {
     size_t turn = 0;  // the same order as before
     detail::visit(root, "",
@@ -125,8 +125,8 @@ class Places {
   std::vector<size_t> turns_;
 };
 
-/// What a module ties stays tied unless the checkpoint has weights of their own for it, which differ: then
-/// it is the configuration that is wrong. So transformers 5 has it. Gives the paths that are parted.
+/// Unties parameters that a module ties if the checkpoint has different weights for each: then the
+/// configuration is wrong. transformers 5 does the same. Returns the paths that were untied.
 std::vector<std::string> part_what_differs(Places& places, const Checkpoint& checkpoint) {
   std::vector<std::string> untied;
   std::unordered_map<const detail::Slot*, std::vector<std::pair<std::string, Parameter>>> kinds;
@@ -155,7 +155,7 @@ struct Found {
   Tensor tensor;
 };
 
-/// Every parameter once, with the first of its names in the checkpoint, empty where there is none.
+/// Returns every parameter once, with the first of its names in the checkpoint, empty if there is none.
 std::vector<Found> found_in(const Places& places) {
   std::vector<Found> all;
   std::unordered_map<const detail::Slot*, size_t> seen;
@@ -168,7 +168,7 @@ std::vector<Found> found_in(const Places& places) {
   return all;
 }
 
-/// The tensor as the parameter wants it.
+/// Returns the tensor in the parameter's type, converted if `convert` is set; throws if it does not fit.
 Tensor fitting(const NamedParameter& p, Tensor t, bool convert, BindReport& report) {
   if (convert && t.type() != p.parameter.type() && is_float(t.type()) && is_float(p.parameter.type())) {
     if (!(t.shape() == p.parameter.shape()))  // before it is converted for nothing
@@ -188,7 +188,7 @@ Tensor fitting(const NamedParameter& p, Tensor t, bool convert, BindReport& repo
   return t;
 }
 
-/// Hundreds of names say no more than the first of them.
+/// Lists at most 100 names.
 std::string listed_in_part(const std::vector<std::string>& names) {
   constexpr size_t most = 100;
   if (names.size() <= most) return detail::listed(names);
@@ -202,7 +202,7 @@ std::string listed_in_part(const std::vector<std::string>& names) {
   std::string near;
   for (const std::string& path : missing) {
     if (others.size() > 100000 || missing.size() > 20)
-      break;  // a list that long tells nothing, and takes long
+      break;  // hints for so many names help nobody, and take long
     const std::string hint = detail::near(path, others);
     if (!hint.empty()) near += (near.empty() ? "" : "; ") + std::string("'") + path + "': " + hint;
   }
@@ -211,7 +211,7 @@ std::string listed_in_part(const std::vector<std::string>& names) {
                       near.empty() ? "rename with BindOptions::rename, or allow_missing" : near);
 }
 
-/// One parameter for those that the checkpoint says are one tensor.
+/// Makes one parameter of those that are one tensor in the checkpoint.
 void share_tied(Module& root, const Checkpoint& checkpoint, const std::vector<Found>& found) {
   std::unordered_map<std::string, size_t> group_of;
   const auto groups = checkpoint.tied();
@@ -256,7 +256,7 @@ BindReport Module::bind(const Checkpoint& checkpoint, const BindOptions& options
   std::erase_if(found, [](const Found& f) { return f.name.empty(); });
   for (Found& f : found) f.tensor = fitting(f.wanted, checkpoint.tensor(f.name), options.convert, report);
 
-  // From here on nothing is refused any more.
+  // All checks are done: nothing below fails.
   places.put_into(*this);
   for (Found& f : found) {
     detail::Slot& slot = *detail::Access::slot(f.wanted.parameter);

@@ -23,13 +23,13 @@ constexpr size_t piece = size_t{1} << 20;  // elements
 
 template <class From, class To>
 void convert(std::span<const From> x, std::span<To> y) {
-  // By way of the wider of the two: double is rounded once.
+  // The wider type is in between, so that double is rounded once.
   for (size_t i = 0; i < x.size(); ++i)
     y[i] = Element<To>::store(static_cast<Compute<To>>(Element<From>::load(x[i])));
 }
 
-/// Piece by piece to the disk: a checkpoint in another type is larger than memory as easily as in its own.
-/// Undefined where there is no room.
+/// Writes to disk piece by piece, because a converted checkpoint may be larger than memory. Undefined if the
+/// disk is full.
 template <class From, class To>
 Tensor converted_on_disk(std::span<const From> x, DataType type, const Shape& shape) {
   ScratchFile scratch(x.size() * sizeof(To));

@@ -1,13 +1,13 @@
-// Weights in another type of floats.
+// Converts weights to another type of floats.
 #pragma once
 
 #include "lathe/tensor.h"
 
 namespace lathe::nn {
 
-/// float32, float16, bfloat16, float64?
+/// Returns whether the type is float32, float16, bfloat16 or float64.
 bool converts_to(DataType type);
-/// A copy in `type`, rounded to nearest. Throws not_supported where either type is none of the four.
+/// Returns a copy in `type`, rounded to nearest. Throws not_supported if either type is none of the four.
 Tensor converted(const Tensor& t, DataType type);
 
 }  // namespace lathe::nn

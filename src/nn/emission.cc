@@ -25,7 +25,7 @@ Emission::Emission(const Network& network, Module& root, const std::string& pref
 }
 
 Emission::~Emission() {
-  // Backwards: a module that is a member twice gets back what it had first.
+  // In reverse order, so that a module that is a member twice gets its first value back.
   for (auto at = before_.rbegin(); at != before_.rend(); ++at)
     detail::Access::place(*at->first) = std::move(at->second);
 }

@@ -1,5 +1,5 @@
-// The layer of a transformer's encoder: attention over all of a sequence, then an MLP, as BERT, ViT, CLIP and
-// their kin have it under names of their own.
+// The layer of a transformer's encoder: attention over all of a sequence, then an MLP. BERT, ViT, CLIP and
+// their relatives have it under names of their own.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ struct EncoderBlockOptions {
   bool qkv_bias = true;
 };
 
-/// What a layer reads of another model: its hidden states, and what is added to the scores of attention to
-/// them.
+/// The hidden states of another model that a layer reads, and the mask that is added to the scores of
+/// attention to them.
 struct Memory {
   TensorRef states, mask;
 };
@@ -31,17 +31,17 @@ class EncoderBlock : public Module {
   /// Throws bad_argument for an activation that is not known.
   EncoderBlock(const EncoderBlockOptions& o, const EncoderBlockNames& names);
   void fields(Fields& f) override;
-  /// x [batch, length, size]. `mask` is added to the scores; left out, all is seen. `memory` is for what
-  /// stands between attention and MLP.
+  /// x is [batch, length, size]. `mask` is added to the scores; without it, all tokens are visible. `memory`
+  /// is passed to between().
   TensorRef operator()(const TensorRef& x, const TensorRef& mask = {}, const Memory& memory = {}) const;
   Linear query, key, value, output, fc1, fc2;
   LayerNorm attention_norm, output_norm;
 
  protected:
-  /// What queries and keys [batch, heads, length, size] add to their scores, of the scores' shape: nothing
-  /// unless overridden.
+  /// Returns the bias that queries and keys [batch, heads, length, size] add to their scores, of the scores'
+  /// shape: nothing unless overridden.
   virtual TensorRef bias(const Ops& o, const TensorRef& q, const TensorRef& k) const;
-  /// What stands between attention and MLP, x [batch, length, size]: nothing unless overridden.
+  /// Computes what comes between attention and MLP from x [batch, length, size]: nothing unless overridden.
   virtual TensorRef between(const TensorRef& x, const Memory& memory) const;
 
  private:

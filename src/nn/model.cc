@@ -2,8 +2,8 @@
 
 #include "nn/access.h"
 #include "nn/models.h"
-#include "nn/refused.h"
 #include "nn/sizes.h"
+#include "nn/unsupported_config.h"
 
 namespace lathe::nn {
 
@@ -64,16 +64,16 @@ Outputs Seq2SeqModel::forward(Network& network, const Inputs& inputs) const {
 
 namespace {
 
-/// An architecture of this library, which has none of what refuse_what_none_has() knows.
+/// Wraps an architecture, so that options that refuse_what_none_has() knows are refused.
 ModelRegistry::Factory refusing(ModelRegistry::Factory make) {
   return [make = std::move(make)](const ModelConfig& config, std::string_view task) {
     check_sizes(config);
     refuse_what_none_has(config);
     std::unique_ptr<Model> made = make(config, task);
     if (dynamic_cast<const Seq2SeqModel*>(made.get()) && config.get<bool>("tie_encoder_decoder", false))
-      throw refused("config.json", "an encoder and a decoder with weights of their own",
-                    "tie_encoder_decoder", "true",
-                    "save the checkpoint with all weights and 'tie_encoder_decoder' false");
+      throw unsupported_config("config.json", "an encoder and a decoder with weights of their own",
+                               "tie_encoder_decoder", "true",
+                               "save the checkpoint with all weights and 'tie_encoder_decoder' false");
     return made;
   };
 }
@@ -93,7 +93,7 @@ const ModelRegistry& ModelRegistry::builtin() {
 
 namespace {
 
-/// With the past or without, it is one model.
+/// With or without past, the model is the same.
 std::string_view base_task(std::string_view task) {
   constexpr std::string_view with_past = "-with-past";
   return task.ends_with(with_past) ? task.substr(0, task.size() - with_past.size()) : task;

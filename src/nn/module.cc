@@ -35,7 +35,7 @@ void visit(Module& root, const std::string& path, const Visitor& visitor) {
 }
 
 std::string join(std::string_view path, std::string_view name) {
-  // A member without a name of its own adds nothing: its members are as those of the module around it.
+  // A member without a name adds nothing: its members are members of the module around it.
   if (path.empty()) return std::string(name);
   if (name.empty()) return std::string(path);
   return std::string(path) + "." + std::string(name);
@@ -66,7 +66,7 @@ Module::~Module() = default;
 std::vector<NamedParameter> Module::named_parameters() const {
   std::vector<NamedParameter> list;
   std::unordered_map<const detail::Slot*, size_t> seen;
-  // fields() hands out members to be changed; here they are only read.
+  // fields() gives mutable members; here they are only read.
   detail::visit(const_cast<Module&>(*this), "",
                 {.parameter =
                      [&](const std::string& path, Parameter& p) {
@@ -109,7 +109,7 @@ std::vector<std::string> Module::unbound() const {
 
 std::optional<TensorRef> Module::substituted(const TensorRef& x) const {
   if (!place_ || !place_->substitutes) return std::nullopt;
-  // Held on to: what stands in may emit this module itself, with another place.
+  // Kept alive, because the substitute may emit this module itself, which replaces its place.
   const std::shared_ptr<const detail::Place> place = place_;
   for (const Substitute& s : *place->substitutes)
     if (glob_match(s.modules, place->path)) {

@@ -12,7 +12,7 @@ Network network_of(const Module& m, const TensorRef& x) {
   return NetworkAccess::network(x);
 }
 
-/// "encoder.layer.0.dense" as "/encoder/layer.0/dense/": numbers stay with the list that they count.
+/// Returns "/encoder/layer.0/dense/" for "encoder.layer.0.dense": numbers stay with the list that they index.
 std::string layer_path(const std::string& path) {
   std::string text = "/";
   for (size_t i = 0; i < path.size(); ++i) {
@@ -47,7 +47,7 @@ TensorRef Ops::use(const Parameter& p) const {
     throw detail::fault(Code::bad_argument, path_, "a parameter of the module",
                         "one that it was made without");
   const Tensor& t = p.value.tensor();
-  // Bodies are given weights by the network around them, so that each is there once.
+  // Weights used in bodies belong to the network around them, so that each is there once.
   Network root = NetworkAccess::network(NetworkAccess::state(network_), 0);
   const std::string wanted = p.name().empty() ? "weight" : p.name();
   std::string name = wanted;
@@ -63,7 +63,7 @@ TensorRef Ops::constant(const Tensor& t) const {
   if (path_.empty()) return network_.add_constant(t);
   std::string name = path_ + "Constant";
   for (size_t i = 1; network_.find_tensor(name); ++i) name = path_ + "Constant_" + std::to_string(i);
-  // A body may not take a name from around it either.
+  // A body cannot use a name of the network around it either.
   return network_.add_constant(t, NetworkAccess::graph(network_).fresh_name(name));
 }
 

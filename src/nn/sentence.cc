@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "nn/access.h"
-#include "nn/refused.h"
 #include "nn/sizes.h"
+#include "nn/unsupported_config.h"
 
 namespace lathe::nn {
 
@@ -25,18 +25,18 @@ using Step = SentenceModel::Step;
 /// "sentence_transformers.models.Pooling" as "Pooling".
 std::string sort_of(const std::string& type) { return type.substr(type.rfind('.') + 1); }
 
-/// Vectors by each way that is asked for, one behind the other.
+/// Concatenates the vectors of each way that the configuration has.
 struct Pooling : Step {
   explicit Pooling(const ModelConfig& c) {
     c.get<int64_t>("word_embedding_dimension");  // which every file of a Pooling says
     const std::optional<std::string> only = only_way(c);
-    const auto asked = [&](const char* way) {
+    const auto is_set = [&](const char* way) {
       if (only) return *only == way;
       return c.get<bool>(std::string("pooling_mode_") + way, way == std::string_view("mean_tokens"));
     };
-    first = asked("cls_token"), largest = asked("max_tokens"), mean = asked("mean_tokens");
-    mean_of_root = asked("mean_sqrt_len_tokens"), weighted = asked("weightedmean_tokens");
-    last = asked("lasttoken");
+    first = is_set("cls_token"), largest = is_set("max_tokens"), mean = is_set("mean_tokens");
+    mean_of_root = is_set("mean_sqrt_len_tokens"), weighted = is_set("weightedmean_tokens");
+    last = is_set("lasttoken");
     if (!first && !largest && !mean && !mean_of_root && !weighted && !last)
       throw detail::fault(Code::bad_argument, "Pooling", "a pooling_mode_… that is true", "none");
   }
@@ -44,7 +44,8 @@ struct Pooling : Step {
     const Ops o(*this, tokens);
     const TensorRef counts = o.unsqueeze(mask, {-1});  // [batch, length, 1]
     const TensorRef weight = o.cast(counts, tokens.element_type());
-    // What padding has becomes so low that it is never the largest, and is among the tokens that come out.
+    // The values of padding become so low that they are never the largest; the tokens are an output with
+    // these.
     if (largest) tokens = o.where(o.cast(counts, DataType::boolean), tokens, lowest(tokens));
     std::vector<TensorRef> all;
     if (first) all.push_back(o.select(tokens, 1, 0));
@@ -53,8 +54,8 @@ struct Pooling : Step {
     if (mean_of_root) all.push_back(o.div(summed(o, tokens, weight), o.op("Sqrt", {total(o, weight)})));
     if (weighted) {
       const TensorRef place = o.unsqueeze(o.add(o.range(o.size(tokens, 1)), 1), {-1});  // [length, 1]
-      const TensorRef by_place = o.mul(weight, o.cast(place, tokens.element_type()));
-      all.push_back(o.div(summed(o, tokens, by_place), total(o, by_place)));
+      const TensorRef by_position = o.mul(weight, o.cast(place, tokens.element_type()));
+      all.push_back(o.div(summed(o, tokens, by_position), total(o, by_position)));
     }
     if (last) {
       const TensorRef place = o.mul(o.range(o.size(mask, 1)), mask);
@@ -67,7 +68,7 @@ struct Pooling : Step {
   bool first, largest, mean, mean_of_root, weighted, last;
 
  private:
-  /// "pooling_mode" names one way, and no other counts.
+  /// "pooling_mode" names the only way that counts.
   static std::optional<std::string> only_way(const ModelConfig& c) {
     if (!c.has("pooling_mode")) return std::nullopt;
     constexpr std::array<std::pair<const char*, const char*>, 6> ways{
@@ -77,20 +78,20 @@ struct Pooling : Step {
          {"mean", "mean_tokens"},
          {"mean_sqrt_len_tokens", "mean_sqrt_len_tokens"},
          {"weightedmean", "weightedmean_tokens"}}};
-    const auto said = c.get<std::string>("pooling_mode");
+    const auto mode = c.get<std::string>("pooling_mode");
     std::vector<std::string> known;
     for (const auto& [word, way] : ways) {
-      if (said == word) return way;
+      if (mode == word) return way;
       known.emplace_back(word);
     }
     throw detail::fault(Code::bad_argument, "Pooling", "a pooling_mode of " + detail::listed(known),
-                        "'" + said + "'", detail::near(said, known));
+                        "'" + mode + "'", detail::near(mode, known));
   }
   static double lowest(const TensorRef& t) { return t.element_type() == DataType::float16 ? -65504 : -1e9; }
   static TensorRef summed(const Ops& o, const TensorRef& tokens, const TensorRef& weight) {
     return o.sum(o.mul(tokens, weight), {1}, false);
   }
-  /// Not 0, where a text has no token.
+  /// Not 0 if a text has no token.
   static TensorRef total(const Ops& o, const TensorRef& weight) {
     constexpr double least = 6e-8;  // which float16 has too
     return o.maximum(o.sum(weight, {1}, false), least);
@@ -105,7 +106,7 @@ struct Dense : Step {
     constexpr const char* sentence = "sentence_embedding";
     for (const char* side : {"module_input_name", "module_output_name"})
       if (const auto name = c.get<std::string>(side, sentence); name != sentence)
-        throw refused("Dense", "a sentence made of a sentence", side, "'" + name + "'");
+        throw unsupported_config("Dense", "a sentence made of a sentence", side, "'" + name + "'");
   }
   void fields(Fields& f) override { f("linear", linear); }
   TensorRef operator()(TensorRef&, const TensorRef&, const TensorRef& x) const override {
@@ -124,7 +125,7 @@ struct Dense : Step {
   }
 };
 
-/// Of training: nothing is left out later.
+/// Dropout matters in training only: here it does nothing.
 struct Dropout : Step {
   TensorRef operator()(TensorRef&, const TensorRef&, const TensorRef& x) const override { return x; }
 };

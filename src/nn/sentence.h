@@ -1,4 +1,4 @@
-// Sentence encoders (Reimers, Gurevych 2019): an encoder of tokens, and how one vector is made of many.
+// Sentence encoders (Reimers, Gurevych 2019): an encoder of tokens, and modules that make one vector of many.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,7 @@ struct SentenceModule {
   ModelConfig config;
 };
 
-/// An encoder, and modules behind it that make a vector of what it gives.
+/// An encoder, and modules behind it that make a vector of its output.
 class SentenceModel : public Model {
  public:
   /// Throws not_supported for a module of another sort than Pooling, Dense, LayerNorm, Dropout, Normalize.
@@ -27,11 +27,12 @@ class SentenceModel : public Model {
   void fields(Fields& f) override;
   std::string base_prefix() const override { return encoder_->base_prefix(); }
 
-  /// What has weights, each by the folder in which its checkpoint lies: the encoder in its own, and these.
+  /// The modules that have weights: the encoder, whose checkpoint is in its own folder, and the others, each
+  /// with the folder of its checkpoint.
   Model& encoder() { return *encoder_; }
   std::vector<std::pair<std::string, Module*>> others();
 
-  /// Makes the next vector of the last one, or of the tokens.
+  /// Computes the next vector from the last one, or from the tokens.
   struct Step;
 
  protected:

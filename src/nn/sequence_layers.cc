@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "nn/refused.h"
 #include "nn/sizes.h"
+#include "nn/unsupported_config.h"
 
 namespace lathe::nn {
 
@@ -22,25 +22,26 @@ void CachedAttention::fields(Fields& f) {
   f(options_.names.output, output);
 }
 
-TensorRef CachedAttention::operator()(const TensorRef& x, const TensorRef& mask, KeyValues& kept) const {
+TensorRef CachedAttention::operator()(const TensorRef& x, const TensorRef& mask, KeyValues& cache) const {
   const Ops o(*this, x);
   KeyValues now{split_heads(o, key(x), heads_), split_heads(o, value(x), heads_)};
-  if (kept) now = {o.concat({kept.key, now.key}, 2), o.concat({kept.value, now.value}, 2)};
-  kept = now;
-  return attended(o, x, mask, kept);
+  if (cache) now = {o.concat({cache.key, now.key}, 2), o.concat({cache.value, now.value}, 2)};
+  cache = now;
+  return attended(o, x, mask, cache);
 }
 
 TensorRef CachedAttention::across(const TensorRef& x, const TensorRef& memory, const TensorRef& mask,
-                                  KeyValues& kept) const {
+                                  KeyValues& cache) const {
   const Ops o(*this, x);
-  if (!kept) kept = {split_heads(o, key(memory), heads_), split_heads(o, value(memory), heads_)};
-  return attended(o, x, mask, kept);
+  if (!cache) cache = {split_heads(o, key(memory), heads_), split_heads(o, value(memory), heads_)};
+  return attended(o, x, mask, cache);
 }
 
 TensorRef CachedAttention::attended(const Ops& o, const TensorRef& x, const TensorRef& mask,
-                                    const KeyValues& kept) const {
+                                    const KeyValues& cache) const {
   const TensorRef q = split_heads(o, query(x), heads_);
-  return output(merge_heads(o, attend(o, q, kept.key, kept.value, {.mask = mask, .scale = options_.scale})));
+  return output(
+      merge_heads(o, attend(o, q, cache.key, cache.value, {.mask = mask, .scale = options_.scale})));
 }
 
 SequenceOptions SequenceOptions::from(const ModelConfig& c, const std::string& side) {
@@ -90,21 +91,21 @@ TensorRef SequenceLayer::mlp(const Ops& o, const TensorRef& x) const {
 }
 
 TensorRef SequenceLayer::operator()(const TensorRef& x, const TensorRef& mask) const {
-  KeyValues kept, none;
-  return (*this)(x, mask, kept, {}, {}, none);
+  KeyValues cache, none;
+  return (*this)(x, mask, cache, {}, {}, none);
 }
 
-TensorRef SequenceLayer::operator()(TensorRef x, const TensorRef& mask, KeyValues& kept,
+TensorRef SequenceLayer::operator()(TensorRef x, const TensorRef& mask, KeyValues& cache,
                                     const TensorRef& memory, const TensorRef& memory_mask,
-                                    KeyValues& kept_memory) const {
+                                    KeyValues& cross_cache) const {
   const Ops o(*this, x);
   auto part = [&](const LayerNorm& norm, const auto& f) {
     x = norm_first_ ? o.add(x, f(norm(x))) : norm(o.add(x, f(x)));
   };
-  part(self_attn_layer_norm, [&](const TensorRef& t) { return self_attn(t, mask, kept); });
-  if (encoder_attn && (memory || kept_memory))
+  part(self_attn_layer_norm, [&](const TensorRef& t) { return self_attn(t, mask, cache); });
+  if (encoder_attn && (memory || cross_cache))
     part(*encoder_attn_layer_norm,
-         [&](const TensorRef& t) { return encoder_attn->across(t, memory, memory_mask, kept_memory); });
+         [&](const TensorRef& t) { return encoder_attn->across(t, memory, memory_mask, cross_cache); });
   part(final_layer_norm, [&](const TensorRef& t) { return mlp(o, t); });
   return x;
 }
@@ -112,7 +113,7 @@ TensorRef SequenceLayer::operator()(TensorRef x, const TensorRef& mask, KeyValue
 namespace {
 
 /// Sines of the position, then cosines, with frequencies from 1 to 1/10000 (Vaswani et al. 2017, in the order
-/// of tensor2tensor). Calculated where they are used: a text may be of any length.
+/// of tensor2tensor). They are computed in the network, because a text may be of any length.
 TensorRef waves(const Ops& o, const TensorRef& positions, int64_t size) {
   const int64_t half = size / 2;
   Tensor frequencies(DataType::float32, {half});
@@ -207,10 +208,10 @@ TensorRef SequenceDecoder::operator()(const Inputs& inputs, Outputs& present) co
   if (const TensorRef padding = inputs.find("encoder_attention_mask"))
     memory_mask = attention_mask(o, padding, o.size(ids, 1), o.size(padding, 1), x.element_type());
   for (size_t i = 0; i < layers.size(); ++i) {
-    KeyValues kept = past_of(inputs, i, part), kept_memory = past_of(inputs, i, "encoder");
-    x = layers[i](x, mask, kept, memory, memory_mask, kept_memory);
-    set_present(present, i, kept, part);
-    if (crossed) set_present(present, i, kept_memory, "encoder");
+    KeyValues cache = past_of(inputs, i, part), cross_cache = past_of(inputs, i, "encoder");
+    x = layers[i](x, mask, cache, memory, memory_mask, cross_cache);
+    set_present(present, i, cache, part);
+    if (crossed) set_present(present, i, cross_cache, "encoder");
   }
   return layer_norm ? (*layer_norm)(x) : x;
 }

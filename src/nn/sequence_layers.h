@@ -1,15 +1,15 @@
-// What BART, mBART, TrOCR and Whisper are made of: attention that keeps what it has seen, layers of an
-// encoder and of a decoder, and the decoder as a whole.
+// Parts of BART, mBART, TrOCR and Whisper: attention with a KV cache, layers of an encoder and of a decoder,
+// and the decoder as a whole.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "nn/decoding.h"
+#include "nn/decoder_model.h"
 
 namespace lathe::nn {
 
-/// How a checkpoint calls the parts of an attention.
+/// The names of an attention's parts in a checkpoint.
 struct AttentionNames {
   std::string query = "q_proj", key = "k_proj", value = "v_proj", output = "out_proj";
 };
@@ -21,20 +21,21 @@ struct CachedAttentionOptions {
   AttentionNames names = {};
 };
 
-/// Attention of an encoder or a decoder. Over the sequence itself it appends to the keys that were kept; over
-/// another one it makes them once.
+/// Attention of an encoder or a decoder with a KV cache. Over the sequence itself it appends to the cache;
+/// over another one it fills it once.
 class CachedAttention : public Module {
  public:
   CachedAttention(int64_t size, int64_t heads, const CachedAttentionOptions& o = {});
   void fields(Fields& f) override;
   /// `kept`: the past, which becomes the present.
-  TensorRef operator()(const TensorRef& x, const TensorRef& mask, KeyValues& kept) const;
-  /// `kept`: keys and values of `memory`; made from it where there are none.
-  TensorRef across(const TensorRef& x, const TensorRef& memory, const TensorRef& mask, KeyValues& kept) const;
+  TensorRef operator()(const TensorRef& x, const TensorRef& mask, KeyValues& cache) const;
+  /// `kept`: keys and values of `memory`; computed from it if there are none.
+  TensorRef across(const TensorRef& x, const TensorRef& memory, const TensorRef& mask,
+                   KeyValues& cache) const;
   Linear query, key, value, output;
 
  private:
-  TensorRef attended(const Ops& o, const TensorRef& x, const TensorRef& mask, const KeyValues& kept) const;
+  TensorRef attended(const Ops& o, const TensorRef& x, const TensorRef& mask, const KeyValues& cache) const;
   int64_t heads_;
   CachedAttentionOptions options_;
 };
@@ -45,19 +46,19 @@ struct SequenceOptions {
   std::string activation = "gelu";
   bool norm_first = false;  // before attention and MLP, and once more behind all layers; else behind each
   bool key_bias = true;
-  // Of a decoder, and of an encoder of tokens:
+  // For a decoder, and for an encoder of tokens:
   int64_t vocabulary = 0, positions = 0;
   int64_t position_offset = 0;  // rows of the positions before the first
-  /// Positions are not learnt but sines and cosines, counted behind this token, which has none itself.
+  /// Positions are not learned but sines and cosines, counted from behind this token, which has none itself.
   std::optional<int64_t> sinusoidal_but = {};
   bool scale_embedding = false, norm_embedding = true;
-  // Of a decoder:
+  // For a decoder:
   bool cross = true;
-  int64_t memory_size = 0;  // of what the encoder gives; 0: size
+  int64_t memory_size = 0;  // of the encoder's output; 0: size
 
   /// `side`: "encoder" or "decoder" of the keys "encoder_layers", ….
   static SequenceOptions from(const ModelConfig& config, const std::string& side);
-  /// Of BART, or with `norm_first` of mBART.
+  /// The options of BART, or with `norm_first` of mBART.
   static SequenceOptions bart(const ModelConfig& config, const std::string& side, bool norm_first);
 };
 
@@ -65,11 +66,11 @@ class SequenceLayer : public Module {
  public:
   SequenceLayer(const SequenceOptions& o, bool cross);
   void fields(Fields& f) override;
-  /// Of an encoder.
+  /// Applies the layer of an encoder.
   TensorRef operator()(const TensorRef& x, const TensorRef& mask) const;
-  /// Of a decoder.
-  TensorRef operator()(TensorRef x, const TensorRef& mask, KeyValues& kept, const TensorRef& memory,
-                       const TensorRef& memory_mask, KeyValues& kept_memory) const;
+  /// Applies the layer of a decoder.
+  TensorRef operator()(TensorRef x, const TensorRef& mask, KeyValues& cache, const TensorRef& memory,
+                       const TensorRef& memory_mask, KeyValues& cross_cache) const;
   CachedAttention self_attn;
   LayerNorm self_attn_layer_norm, final_layer_norm;
   std::optional<CachedAttention> encoder_attn;
@@ -82,8 +83,8 @@ class SequenceLayer : public Module {
   bool norm_first_;
 };
 
-/// Tokens and their positions, scaled and normed as the options say. No module of its own: its members are
-/// members of the encoder or decoder, in whose name it appends.
+/// Tokens and their positions, scaled and normed as the options say. It is no module of its own: its members
+/// are members of the encoder or decoder.
 class TokenEmbedding {
  public:
   explicit TokenEmbedding(const SequenceOptions& o);

@@ -6,7 +6,7 @@
 
 #include "lathe/nn/layers.h"
 #include "nn/access.h"
-#include "nn/refused.h"
+#include "nn/unsupported_config.h"
 
 namespace lathe::nn {
 
@@ -15,10 +15,10 @@ namespace {
 struct Bounds {
   int64_t least, most;
 };
-/// Generous: Llama 3.1 405B has 126 layers and 128 heads.
-constexpr int64_t most_elements = std::numeric_limits<int32_t>::max();
+/// The bounds are generous: Llama 3.1 405B has 126 layers and 128 heads.
+constexpr int64_t max_elements = std::numeric_limits<int32_t>::max();
 constexpr Bounds layers{0, 4096}, heads{1, 65536}, experts{0, 65536}, images{1, 8192}, parts{1, 65536},
-    sizes{1, most_elements}, optional_sizes{0, most_elements};
+    sizes{1, max_elements}, optional_sizes{0, max_elements};
 constexpr size_t longest_list = 16;  // of stages
 
 using Keys = std::vector<std::string>;
@@ -86,7 +86,7 @@ bool is_object(const ModelConfig& config, const char* key) {
   }
 }
 
-/// Configurations inside of one. Not labels, which may be called anything.
+/// Returns configurations inside of one. Labels are skipped, because they may have any name.
 std::vector<std::pair<std::string, ModelConfig>> parts_of(const ModelConfig& config) {
   std::vector<std::pair<std::string, ModelConfig>> all;
   for (const char* part : {"encoder", "decoder", "text_config", "vision_config", "text_config_dict",
@@ -138,7 +138,7 @@ const std::vector<std::string>& layer_keys() {
 
 void check_sizes(const ModelConfig& config) { check_sizes(config, {}); }
 
-std::string keys_that_say(const ModelConfig& config, int64_t n, bool of_layers) {
+std::string keys_with_value(const ModelConfig& config, int64_t n, bool of_layers) {
   std::string all;
   collect_keys(config, n, of_layers, {}, all);
   return all;
@@ -150,9 +150,9 @@ int64_t label_count(const ModelConfig& config) {
 }
 
 int saved_by_version(const ModelConfig& config) {
-  const auto said = config.get<std::string>("transformers_version", "4");
+  const auto text = config.get<std::string>("transformers_version", "4");
   int version = 4;
-  std::from_chars(said.data(), said.data() + said.size(), version);
+  std::from_chars(text.data(), text.data() + text.size(), version);
   return version;
 }
 
@@ -183,9 +183,10 @@ std::string activation_called(const std::string& name, const char* key) {
 
 void require_square(const char* where, int64_t rows, int64_t columns) {
   if (rows == columns) return;
-  throw refused(where, "for masked-im an image of as many rows of patches as columns", "image_size",
-                "of " + std::to_string(rows) + " rows and " + std::to_string(columns) + " columns",
-                "transformers puts the patches of no other image together again");
+  throw unsupported_config(where, "for masked-im an image of as many rows of patches as columns",
+                           "image_size",
+                           "of " + std::to_string(rows) + " rows and " + std::to_string(columns) + " columns",
+                           "transformers puts the patches of no other image together again");
 }
 
 }  // namespace lathe::nn

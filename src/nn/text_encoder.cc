@@ -25,7 +25,7 @@ MaskedHead::MaskedHead(int64_t size, int64_t vocabulary, double epsilon, std::st
 
 void MaskedHead::fields(Fields& f) {
   f(names_.dense, dense), f(names_.norm, norm), f(names_.decoder, decoder);
-  // Its other name, which says nothing where a checkpoint has both: what is added are the product's own.
+  // The bias has a second name. If a checkpoint has both, the product's own bias is used.
   if (names_.bias) f(names_.bias, decoder.bias);
 }
 

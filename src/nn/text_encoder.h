@@ -1,4 +1,4 @@
-// What encoders of text have in common: the tokens' positions, the heads of their tasks, and the model that a
+// Parts that encoders of text share: the tokens' positions, the heads of their tasks, and the model that a
 // body makes together with one of these.
 #pragma once
 
@@ -12,16 +12,16 @@
 
 namespace lathe::nn {
 
-/// "fill-mask" and so on of Optimum's names.
+/// The tasks, by Optimum's names.
 inline const std::vector<std::string> text_encoder_tasks{"feature-extraction",  "fill-mask",
                                                          "text-classification", "token-classification",
                                                          "question-answering",  "multiple-choice"};
 
-/// Positions of tokens as RoBERTa counts them: from `padding` + 1 on, padding left out. int64 [batch,
+/// Positions of tokens as RoBERTa counts them: from `padding` + 1 on, skipping padding. int64 [batch,
 /// length].
 TensorRef positions_without_padding(const Ops& o, const TensorRef& ids, int64_t padding);
 
-/// tanh(dense(x of the first token)).
+/// Computes tanh(dense(x of the first token)).
 struct Pooler : Module {
   explicit Pooler(int64_t size) : dense(size, size) {}
   void fields(Fields& f) override { f("dense", dense); }
@@ -33,11 +33,12 @@ struct Pooler : Module {
 /// The layers over tokens, without a head.
 class TextEncoderBody : public Module {
  public:
-  /// int64 [batch, length] all → [batch, length, size]. mask, types: none where the input is left out.
+  /// All are int64 [batch, length]; the result is [batch, length, size]. mask, types: none if the input is
+  /// left out.
   virtual TensorRef operator()(const TensorRef& ids, const TensorRef& mask, const TensorRef& types) const = 0;
   virtual Parameter embedding() const = 0;
   virtual int64_t size() const = 0;
-  /// Reads what `pooled` made; asked for only by heads that need it.
+  /// Only heads that read the pooled token set this.
   std::optional<Pooler> pooler;
 };
 
@@ -76,7 +77,7 @@ struct FirstTokenHead : Module {
   FirstTokenHeadNames names_;
 };
 
-/// How a family calls its parts, and which it has.
+/// The names of a family's parts, and which of them it has.
 struct TextEncoderNames {
   std::string body;  // the base's path where there is a head
   std::string masked_path;
@@ -84,10 +85,10 @@ struct TextEncoderNames {
   std::string masked_activation;
   double masked_epsilon = 1e-12;
   std::string first_path;
-  /// The head of text-classification; without it the labels are read off what the body pooled.
+  /// The head of text-classification; without it the labels are computed from the pooled output of the body.
   std::optional<FirstTokenHeadNames> first = {};
   bool first_chooses = false;  // it is that of multiple-choice too
-  /// Is the first token of the body pooled for that task?
+  /// Returns whether the task's head reads the pooled first token of the body.
   bool pools(std::string_view task) const;
 };
 

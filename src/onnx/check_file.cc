@@ -5,17 +5,14 @@
 #include <unordered_set>
 
 #include "base/op_key.h"
+#include "onnx/optional_text.h"
 
 namespace lathe {
 namespace {
 
-std::string_view text(const std::optional<std::string>& s) {
-  return s ? std::string_view(*s) : std::string_view();
-}
-
 using Names = std::unordered_set<std::string_view>;
 
-/// The names that a graph gives, and where it stands.
+/// The names that a graph defines, and the scope around it.
 struct NamedScope {
   const NamedScope* outer = nullptr;
   Names names;
@@ -34,7 +31,7 @@ class FileChecker {
 
   Names run() {
     if (model_.graph) graph(*model_.graph, nullptr, 0);
-    const Names read = read_;  // nodes of functions see nothing of the graph
+    const Names read = read_;  // nodes of functions cannot read values of the graph
     for (const onnx::FunctionProto& f : model_.functions) function(f);
     return read;
   }
@@ -43,7 +40,7 @@ class FileChecker {
   void report(Code code, const onnx::NodeProto* node, std::string what, std::string expected, std::string got,
               std::string remedy) {
     constexpr size_t most = 1000;
-    if (told_++ >= most) return;
+    if (reported_++ >= most) return;
     Diagnostic d;
     d.code = code;
     d.node = std::move(what);
@@ -55,9 +52,9 @@ class FileChecker {
   }
 
   void graph(const onnx::GraphProto& g, const NamedScope* outer, int depth) {
-    if (depth > max_nesting_) return;  // the import has told
+    if (depth > max_nesting_) return;  // the import has reported it
     NamedScope scope{outer, {}};
-    // Inputs and initializers of a body may hide others, as far as tools that check it go.
+    // Inputs and initializers of a body may shadow others, as tools that check it allow.
     for (const onnx::ValueInfoProto& i : g.input) scope.names.insert(text(i.name));
     for (const onnx::TensorProto& t : g.initializer) scope.names.insert(text(t.name));
     for (const onnx::SparseTensorProto& t : g.sparse_initializer)
@@ -86,7 +83,7 @@ class FileChecker {
 
   void attributes(const onnx::NodeProto& n, const NamedScope& scope, int depth) {
     for (const onnx::AttributeProto& a : n.attribute) {
-      // The first IR version had no such field.
+      // The first IR version lacks this field.
       if (!a.type && model_.ir_version.value_or(0) >= 2)
         report(Code::node_bad_attribute, &n, std::string(text(n.name)), "attributes that say their type",
                "'" + std::string(text(a.name)) + "', which does not", "set AttributeProto.type");
@@ -106,10 +103,10 @@ class FileChecker {
     imports_ = nullptr;
   }
 
-  /// Once for a domain of a function.
+  /// Reports a missing import once for each domain of a function.
   void imported(const onnx::NodeProto& n) {
     const std::string_view domain = canonical_domain(text(n.domain));
-    if (domain == "ai.onnx.ml" || domain == "com.microsoft") return;  // of which an import warns
+    if (domain == "ai.onnx.ml" || domain == "com.microsoft") return;  // an import warns of these
     if (!imports_->insert(domain).second) return;
     const std::string name(domain.empty() ? "ai.onnx" : domain);
     report(Code::model_bad_opset, &n,
@@ -122,9 +119,9 @@ class FileChecker {
   const int max_nesting_;
   std::vector<Diagnostic>& findings_;
   Names read_;
-  Names* imports_ = nullptr;  // of the function that is looked at
+  Names* imports_ = nullptr;  // of the function that is checked
   const onnx::FunctionProto* function_ = nullptr;
-  size_t told_ = 0;
+  size_t reported_ = 0;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What is wrong with a model file whatever its operators mean: what ONNX asks of names, attributes and
-// functions, and an importer need not know.
+// Checks a model file for faults that do not depend on what its operators mean: rules of ONNX for names,
+// attributes and functions that an importer need not enforce.
 #pragma once
 
 #include <string_view>
@@ -11,9 +11,9 @@
 
 namespace lathe {
 
-/// Reports nodes of inner graphs that give what a graph around them has given under that name, attributes
+/// Reports nodes of inner graphs whose outputs have the name of a value of a graph around them, attributes
 /// without a type, and functions that lack the opset_import of a domain that their nodes are in. Returns the
-/// names that nodes read or graphs give: views of the model's.
+/// names that nodes read or that graphs output: views of the model's strings.
 std::unordered_set<std::string_view> check_file(const onnx::ModelProto& model, int max_nesting,
                                                 std::vector<Diagnostic>& findings);
 

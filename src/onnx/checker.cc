@@ -52,7 +52,8 @@ void warn_of_values(const Graph& g, const std::unordered_set<std::string_view>& 
   for (ValueId v = 0; v < g.value_count(); ++v) {
     const ValueInfo& i = g.value(v);
     if (i.captured != no_id) continue;
-    // What a file's nodes read: an import makes others of some, and none of those that it does not know.
+    // `read` has the names that nodes of the file read, because an import replaces some nodes and drops those
+    // that it does not know.
     const bool from_outside = i.is_input || !i.source.empty();
     if (from_outside && !g.parent() && !read.contains(i.source.empty() ? i.name : i.source))
       findings.push_back(warning(Code::warning_unused, i.name, "inputs and initializers that a node reads",

@@ -1,4 +1,4 @@
-// Everything that can be said against a model, at once.
+// Collects all faults of a model at once.
 #pragma once
 
 #include <vector>
@@ -11,11 +11,11 @@ namespace lathe {
 
 class RunControl;
 
-/// Faults in structure (names, cycles, versions, arity, attributes), meaning (types, shapes) and tensors,
-/// with node, inputs and their inferred types, and a remedy; and warnings: order of nodes, denormal weights,
-/// what nobody reads. Empty: nothing to say. Functions are checked where they are called; of those that
-/// nothing calls, and of training_info, structure alone. Looks at every float weight. Throws only cancelled
-/// and deadline.
+/// Returns faults in structure (names, cycles, versions, arity, attributes), meaning (types, shapes) and
+/// tensors, with node, inputs and their inferred types, and a remedy; and warnings: order of nodes, denormal
+/// weights, unused values. Empty if there is none. Functions are checked where they are called; of functions
+/// that nothing calls, and of training_info, only the structure is checked. Reads every float weight. Throws
+/// only cancelled and deadline.
 std::vector<Diagnostic> check_model(const onnx::Model& model, const SchemaCatalog& catalog,
                                     RunControl* control = nullptr);
 

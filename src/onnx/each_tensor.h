@@ -1,4 +1,5 @@
-// All tensors of a message, wherever they are: initializers, attributes, sparse values, bodies, functions.
+// Visits all tensors of a message, wherever they are: initializers, attributes, sparse values, bodies,
+// functions.
 #pragma once
 
 #include "onnx/wire_fields.h"

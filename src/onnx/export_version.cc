@@ -1,4 +1,4 @@
-// Which versions of the standard can say a graph.
+// Finds the versions of the standard that can express a graph.
 #include "onnx/export_version.h"
 
 #include <algorithm>
@@ -41,9 +41,9 @@ std::string value_text(const AttributeValue& v) {
 std::string before(int since) { return "before opset " + std::to_string(since) + " "; }
 std::string came_with(int since) { return " came with opset " + std::to_string(since); }
 
-/// What keeps the node's attributes, and those it leaves out, from meaning in `older` what they mean in
-/// `newer`, which came with `since`; nothing where they do. What came after `older` may be set to its
-/// default, which `newest` knows.
+/// Returns the reason why the node's attributes, or those it leaves out, do not mean in `older` what they
+/// mean in `newer`, which came with `since`; empty if they do. Attributes that came after `older` may be set
+/// to their defaults, which `newest` has.
 std::string attributes_unfit(const Node& n, const Signature& older, const Signature& newer,
                              const Signature& newest, int since) {
   for (const auto& a : n.attributes) {
@@ -77,12 +77,13 @@ size_t count_present(const std::vector<ValueId>& list) {
   return n;
 }
 
-/// What the type variables of a signature stand for at one node: one element type each.
+/// The element types that the type variables of a signature have at one node: one each.
 class TypeBinding {
  public:
   explicit TypeBinding(const Signature& s) : signature_(s) {}
 
-  /// What the signature, which ended before `since`, has against the type of a parameter.
+  /// Returns the reason why the signature, which ended before `since`, does not allow the type of a
+  /// parameter; empty if it does.
   std::string unfit(std::string_view side, const Parameter& p, const ValueType& t, int since) {
     if (!t.known()) return {};
     const std::string is = t.str(false), what = std::string(side) + " '" + p.name + "' ";
@@ -107,7 +108,8 @@ class TypeBinding {
   std::map<std::string_view, std::string> bound_;
 };
 
-/// A node on its way down. Constants that a version needs are the graph's only when the node stays with it.
+/// A node that is downgraded. Constants that a version needs are added to the graph only if the node stays in
+/// it.
 class NodeDowngrade final : public RewriteContext {
  public:
   NodeDowngrade(const Graph& g, Node n, const FromFront& known) : g_(g), node_(std::move(n)), known_(known) {}
@@ -128,10 +130,10 @@ class NodeDowngrade final : public RewriteContext {
     return own + static_cast<ValueId>(made_.size() - 1);
   }
 
-  const Version& run(const OpSchema& schema, int least) {
+  const Version& run(const OpSchema& schema, int min_opset) {
     const std::vector<Version>& all = schema.versions();
     size_t i = all.size() - 1;
-    for (; i > 0 && all[i].since > least && !all[i - 1].deprecated; --i) {
+    for (; i > 0 && all[i].since > min_opset && !all[i - 1].deprecated; --i) {
       std::optional<Node> before;
       if (all[i].into_previous) before = node_;
       obstacle_ = {all[i].since, step(all[i])};
@@ -167,7 +169,7 @@ class NodeDowngrade final : public RewriteContext {
   };
   static bool is_own(ValueId v) { return v != no_id && v >= own; }
 
-  /// Why the step back cannot be taken.
+  /// Returns why the step to the version before cannot be made; empty if it was made.
   std::string step(const Version& from) {
     if (!from.into_previous)
       return from.from_previous ? before(from.since) + "the operator means something else" : std::string();
@@ -211,7 +213,7 @@ class NodeDowngrade final : public RewriteContext {
   std::deque<Made> made_;
 };
 
-/// The IR version that brought an element type, by the releases of the standard.
+/// Returns the IR version that introduced an element type, by the releases of the standard.
 int ir_version_of(DataType t) {
   switch (t) {
     case DataType::float8e4m3fn:
@@ -239,22 +241,22 @@ int ir_version_of(DataType t) {
 
 }  // namespace
 
-const Version& downgrade(Graph& g, Node& n, const OpSchema& schema, int least, const FromFront& known) {
+const Version& downgrade(Graph& g, Node& n, const OpSchema& schema, int min_opset, const FromFront& known) {
   NodeDowngrade down(g, n, known);
-  const Version& version = down.run(schema, least);
+  const Version& version = down.run(schema, min_opset);
   n = down.finish(g);
   return version;
 }
 
-const Version& lowest_version(const Graph& g, const Node& n, const OpSchema& schema, int least,
+const Version& lowest_version(const Graph& g, const Node& n, const OpSchema& schema, int min_opset,
                               const FromFront& known) {
-  return NodeDowngrade(g, n, known).run(schema, least);
+  return NodeDowngrade(g, n, known).run(schema, min_opset);
 }
 
-std::optional<Obstacle> obstacle_below(const Graph& g, const Node& n, const OpSchema& schema, int least,
+std::optional<Obstacle> obstacle_below(const Graph& g, const Node& n, const OpSchema& schema, int min_opset,
                                        const FromFront& known) {
   NodeDowngrade down(g, n, known);
-  if (down.run(schema, least).since <= least) return std::nullopt;
+  if (down.run(schema, min_opset).since <= min_opset) return std::nullopt;
   return down.obstacle();
 }
 

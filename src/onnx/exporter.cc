@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "base/error_about.h"
-#include "onnx/export_spelling.h"
+#include "onnx/export_decomposition.h"
 #include "onnx/export_version.h"
 #include "onnx/import_types.h"
 #include "schema/check_node.h"
@@ -28,17 +28,17 @@ class Exporter {
   Exporter(const SchemaCatalog& catalog, const ExportOptions& options)
       : catalog_(catalog), options_(options) {}
 
-  /// `root`: a copy that is the exporter's own.
+  /// `root` is a copy that the exporter may change.
   onnx::Model run(Graph& root) {
     if (options_.opset < 0 || options_.opset > newest_opset)
       throw Error(Code::bad_argument, "export", "an opset from 1 to " + std::to_string(newest_opset),
                   std::to_string(options_.opset));
     onnx::Model m;
-    if (options_.opset) from_front_ = spell_out(root, catalog_, options_.opset);
+    if (options_.opset) from_front_ = decompose_all(root, catalog_, options_.opset);
     find_versions(root);
     if (options_.opset) opset_ = options_.opset;
     write_in_versions(root);
-    // Names that people see come first: inner ones give way.
+    // Inputs and outputs get their names first; inner values with the same names are renamed.
     for (const auto* list : {&root.inputs(), &root.outputs()})
       for (ValueId v : *list) names_[&root].try_emplace(v, take_name(root.value(v).name));
     onnx::ModelProto& p = m.proto;
@@ -60,11 +60,11 @@ class Exporter {
 
   void find_versions(const Graph& g) {
     if (!g.parent()) {
-      opset_ = options_.least_opset;
+      opset_ = options_.min_opset;
       if (!g.functions.empty()) need_ir(8);
       for (const auto& f : g.functions) {
         if (f.overload && !f.overload->empty()) need_ir(10);
-        // A function and the model that calls it have to mean the same by an operator.
+        // An operator must mean the same in a function and in the model that calls it.
         for (const auto& o : f.opset_import)
           if (o.domain && !o.domain->empty() && *o.domain != "ai.onnx")
             need_domain(*o.domain, o.version.value_or(1));
@@ -88,7 +88,7 @@ class Exporter {
       const Node& n = g.node(id);
       if (!n.metadata.empty()) need_ir(10);
       if (const OpSchema* schema = catalog_.find(n.domain, n.op)) {
-        const int wanted = options_.opset ? options_.opset : options_.least_opset;
+        const int wanted = options_.opset ? options_.opset : options_.min_opset;
         const Version& v = lowest_version(g, n, *schema, n.domain.empty() ? wanted : 1, from_front_);
         if (!n.domain.empty()) {
           need_domain(n.domain, v.since);
@@ -104,7 +104,7 @@ class Exporter {
       for (const Body& b : n.bodies) find_versions(*b.graph);
     }
   }
-  /// Every node in the version that is in force at its opset.
+  /// Writes every node in the version that is in force at its opset.
   void write_in_versions(Graph& g) {
     for (NodeId id : g.order()) {
       Node& n = g.node(id);
@@ -134,7 +134,7 @@ class Exporter {
     for (size_t i = taken.size(); !taken.insert(name).second; ++i) name = wanted + "." + std::to_string(i);
     return name;
   }
-  /// One name for one value everywhere; a captured one is called what it is called outside.
+  /// Returns the one name of a value; a captured value has its name in the outer graph.
   const std::string& name(const Graph& g, ValueId v) {
     const Graph* at = &g;
     while (at->value(v).captured != no_id) {
@@ -172,7 +172,8 @@ class Exporter {
     return p;
   }
 
-  /// What a body captures it need not read: a downgrade may have made an attribute of it.
+  /// Returns whether a node or an output needs the value. A body need not read all that it captures: a
+  /// downgrade may have made an attribute of it.
   bool is_read(const Graph& g, ValueId v) {
     if (g.is_output(v)) return true;
     const auto [uses, fresh] = uses_.try_emplace(&g);
@@ -249,7 +250,7 @@ class Exporter {
     for (ValueId v : n.inputs) p.input.push_back(called(v));
     for (ValueId v : n.outputs) p.output.push_back(called(v));
     p.op_type = n.op;
-    // Some runtimes refuse two nodes of one name, which inlining and upgrading make.
+    // Some runtimes refuse two nodes of one name, which inlining and upgrading can lead to.
     if (!n.name.empty()) p.name = unique(taken_by_nodes_, n.name);
     p.domain = unless_empty(n.domain);
     p.overload = unless_empty(n.overload);
@@ -259,14 +260,14 @@ class Exporter {
     const Version* version =
         schema ? schema->at(static_cast<int>(n.domain.empty() ? opset_ : domains_[n.domain])) : nullptr;
     const Signature* s = version ? &version->signature() : nullptr;
-    // Some operators want the places of inputs that are left out.
+    // Some operators require empty names for inputs that are left out.
     const auto trim = [](auto& list, size_t least) {
       while (list.size() > least && list.back().empty()) list.pop_back();
     };
     trim(p.input, s ? s->min_inputs : 0);
     trim(p.output, 0);
     for (const auto& a : n.attributes) {
-      if (s && !s->attribute(a.name)) continue;  // came later, and is at its default
+      if (s && !s->attribute(a.name)) continue;  // a later version added it, and it has its default
       p.attribute.push_back(attribute(a, s ? s->attribute(a.name) : nullptr));
     }
     for (const Body& b : n.bodies) {

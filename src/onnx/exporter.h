@@ -1,5 +1,5 @@
-// From Graph to the file, at the lowest opset and IR version that can say it, so that other runtimes of today
-// load it.
+// Writes a Graph to the file format, at the lowest opset and IR version that can express it, so that other
+// current runtimes load it.
 #pragma once
 
 #include "graph/graph.h"
@@ -9,18 +9,18 @@
 namespace lathe {
 
 struct ExportOptions {
-  /// The opset of the default domain, where nodes that it does not have are said in others that it has; 0: the
-  /// lowest that says the graph as it is, but not below `least_opset`.
+  /// The opset of the default domain; nodes that it does not have are decomposed into others. 0: the lowest
+  /// opset that expresses the graph as it is, but not below `min_opset`.
   int opset = 0;
-  /// What older runtimes of the present promise to read.
-  int least_opset = 7;
+  /// The default is an opset that older runtimes still in use promise to read.
+  int min_opset = 7;
   /// Types of inner values, for other tools.
   bool value_info = true;
 };
 
-/// The graph as a model. Tensors are shared with the graph, not copied. Throws node_cannot_convert where the
-/// opset asked for cannot say a node, or where a constant that is no tensor has no way into a file;
-/// bad_argument where there is no such opset.
+/// The graph as a model. Tensors are shared with the graph, not copied. Throws node_cannot_convert if the
+/// requested opset cannot express a node, or if a constant that is no tensor cannot be written to a file;
+/// bad_argument if there is no such opset.
 onnx::Model export_model(const Graph& graph, const SchemaCatalog& catalog, const ExportOptions& options = {});
 
 }  // namespace lathe

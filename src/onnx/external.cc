@@ -1,5 +1,5 @@
-// External data: opened once, beneath the model's directory, through no links; every claim checked against
-// the open file.
+// External data is opened once, beneath the model's directory, through no links; every claim is checked
+// against the open file.
 #include "onnx/external.h"
 
 #include <fcntl.h>
@@ -60,7 +60,7 @@ std::vector<std::string> safe_components(const TensorProto& p, const std::string
   return parts;
 }
 
-/// Where a path that may lead through links ends, if that lies beneath a directory whose links are trusted.
+/// The end of a path that may lead through links, if it is beneath a directory whose links are trusted.
 struct Trusted {
   fs::path root;
   std::vector<std::string> path;
@@ -79,7 +79,8 @@ std::optional<Trusted> through_links(const fs::path& file, const std::vector<fs:
   return std::nullopt;
 }
 
-/// Walks down from a directory, a component at a time, following no links: what is checked is what is opened.
+/// Walks down from a directory, a component at a time, without following links, so that the file that is
+/// checked is the file that is opened.
 File walk(const TensorProto& p, const fs::path& root, const std::vector<std::string>& path,
           const std::string& shown) {
   File at(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -90,7 +91,7 @@ File walk(const TensorProto& p, const fs::path& root, const std::vector<std::str
     const bool last = i + 1 == path.size();
     struct stat s;
     if (::fstatat(at.get(), path[i].c_str(), &s, AT_SYMLINK_NOFOLLOW) == 0) {
-      // Kind remedies only; the open below decides.
+      // This only gives better remedies; the open below decides.
       if (S_ISLNK(s.st_mode))
         refuse(p, Code::external_link, "a file that is no link", "'" + shown + "', a symbolic link",
                "copy the file, or name the directory it points to in LoadOptions::link_roots");

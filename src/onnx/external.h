@@ -1,4 +1,4 @@
-// Data that lies in files beside the model.
+// Tensor data in files beside the model.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,14 @@
 
 namespace lathe::onnx {
 
-/// The files that a model's tensors point into. Thread-safe: each is opened once, however many tensors lie in
-/// it, so that nobody can swap it between check and use.
+/// The files that a model's tensors refer to. Thread-safe: each file is opened once, however many tensors it
+/// has, so that nobody can exchange it between check and use.
 class Model::ExternalFiles {
  public:
   using Opener = std::function<std::shared_ptr<const FileBytes>()>;
-  /// The file of that name; `open` is called for a name that is new.
+  /// Returns the file of that name; `open` is called for a new name.
   std::shared_ptr<const FileBytes> find(const std::string& name, const Opener& open);
-  /// Remembers that a tensor lies there. Returns the range of another one where both share a part but not
+  /// Records that a tensor has this range. Returns the range of another tensor if both share a part but not
   /// all: tied weights are common, overlapping ones are a sign of forgery.
   std::optional<std::pair<uint64_t, uint64_t>> claim(const std::string& name, uint64_t offset,
                                                      uint64_t length);
@@ -32,7 +32,7 @@ class Model::ExternalFiles {
   std::map<std::string, Open> open_;
 };
 
-/// What an external tensor says of its place.
+/// The location of an external tensor's data, as the tensor gives it.
 struct ExternalReference {
   std::vector<std::string> path;  // components beneath the model's directory
   uint64_t offset = 0;
@@ -44,8 +44,8 @@ struct ExternalReference {
 /// external_bad_range.
 ExternalReference parse_reference(const TensorProto& p);
 
-/// The `size` bytes that an external tensor names, mapped (or read, for untrusted models). Throws external_*
-/// (12xx).
+/// Returns the `size` bytes that an external tensor names, mapped (or read, for untrusted models). Throws
+/// external_* (12xx).
 Bytes open_external(const TensorProto& p, const Model* where, uint64_t size);
 
 }  // namespace lathe::onnx

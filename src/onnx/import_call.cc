@@ -1,5 +1,5 @@
-// Nodes in place of a node: the body of a function that is called, with the attributes of the call, and the
-// branch of an If that is always taken.
+// Replaces a node by other nodes: a call by the body of the function, with the attributes of the call, and an
+// If by the branch that is always taken.
 #include <algorithm>
 
 #include "onnx/import_graph.h"
@@ -10,11 +10,11 @@ namespace {
 
 struct ResolvedAttribute {
   const onnx::AttributeProto* attribute;
-  const ImportScope* scope;  // what names in a graph attribute mean
+  const ImportScope* scope;  // the scope of names in a graph attribute
 };
 
-/// Follows references to the attributes of calls. Nothing where the call leaves it out and the function has
-/// no default.
+/// Follows references to the attributes of calls. Nothing if the call leaves it out and the function has no
+/// default.
 std::optional<ResolvedAttribute> resolve(const onnx::AttributeProto& a, const ImportScope& scope) {
   const std::string_view name = text(a.ref_attr_name);
   if (name.empty()) return ResolvedAttribute{&a, &scope};
@@ -101,7 +101,7 @@ void GraphImporter::inline_nodes(ImportScope& inner, const std::vector<onnx::Nod
                                  const std::vector<std::string>& outputs, const Node& n,
                                  std::string_view what) {
   const Nesting level(nesting_, options_.max_nesting);
-  --nodes_;  // the node itself goes
+  --nodes_;  // the node itself is removed
   for (size_t i = 0; i < n.outputs.size(); ++i)
     if (n.outputs[i] != no_id) inner.results.try_emplace(outputs[i], n.outputs[i]);
   fill_nodes(inner, nodes);
@@ -112,7 +112,7 @@ void GraphImporter::inline_nodes(ImportScope& inner, const std::vector<onnx::Nod
       throw Error(Code::graph_undefined_value, "import",
                   "outputs that a node of " + std::string(what) + " gives", "'" + outputs[i] + "'", {});
     if (*v == n.outputs[i]) continue;
-    // An input handed through, or one result under two names.
+    // The output is an input of the function, or one result has two names.
     Node same;
     same.op = "Identity";
     same.name = inner.prefix + same.op;

@@ -3,16 +3,9 @@
 #include <algorithm>
 
 #include "base/op_key.h"
+#include "onnx/optional_text.h"
 
 namespace lathe {
-namespace {
-
-std::string_view text(const std::optional<std::string>& s) {
-  return s ? std::string_view(*s) : std::string_view();
-}
-
-}  // namespace
-
 FunctionTable::Key FunctionTable::key_of(const onnx::NodeProto& n) {
   return {canonical_domain(text(n.domain)), text(n.op_type), text(n.overload)};
 }
@@ -37,7 +30,8 @@ FunctionTable::FunctionTable(const std::vector<onnx::FunctionProto>& functions, 
     }
   }
 
-  // Depth first with a stack of its own: a callee is finished before its caller, unless it waits for it.
+  // A depth-first search with an explicit stack: a callee is done before its caller, unless the calls are
+  // recursive.
   enum class Mark : uint8_t { fresh, open, done };
   std::vector<Mark> marks(entries_.size(), Mark::fresh);
   std::vector<size_t> grown(entries_.size(), 0);  // nodes after inlining
@@ -64,8 +58,7 @@ FunctionTable::FunctionTable(const std::vector<onnx::FunctionProto>& functions, 
       for (size_t c : e.calls) {
         grown[at] = std::min(grown[at] + grown[c], max_nodes + 1);
         height[at] = std::max(height[at], height[c] + 1);
-        if (entries_[c].refused && !e.refused)
-          e.refused = true;  // told once, at the function that is at fault
+        if (entries_[c].refused && !e.refused) e.refused = true;  // reported once, for the faulty function
       }
       if (!e.refused && grown[at] > max_nodes)
         refuse(

@@ -1,4 +1,4 @@
-// The functions of a model: found by domain, name and overload; refused where calls recurse or grow without
+// The functions of a model: found by domain, name and overload; refused if calls recurse or grow without
 // bound.
 #pragma once
 
@@ -16,12 +16,12 @@ namespace lathe {
 class FunctionTable {
  public:
   /// Faults go to `findings`: two of one name, recursion (directly, mutually, through bodies), growth beyond
-  /// `max_nodes` when inlined, nesting beyond `max_nesting`. What is at fault is not found afterwards.
+  /// `max_nodes` when inlined, nesting beyond `max_nesting`. find() does not return faulty functions.
   FunctionTable(const std::vector<onnx::FunctionProto>& functions, size_t max_nodes, int max_nesting,
                 std::vector<Diagnostic>& findings);
 
   const onnx::FunctionProto* find(const onnx::NodeProto& call) const;
-  /// Was there a function of that name which is at fault?
+  /// Returns whether a function of that name was refused.
   bool is_refused(const onnx::NodeProto& call) const;
   bool knows_domain(std::string_view domain) const;
 

@@ -1,4 +1,4 @@
-// Gradient of ai.onnx.preview.training names tensors of its own graph: what it asks for is appended as
+// Gradient of ai.onnx.preview.training names tensors of its own graph: the derivatives are appended as
 // ordinary operators.
 #include <algorithm>
 
@@ -28,7 +28,7 @@ void GraphImporter::import_gradient(ImportScope& scope, const Node& n) {
   Derivative what;
   for (const char* attribute : {"xs", "zs"})
     for (const std::string& name : names(attribute)) what.of.push_back(named(name));
-  what.wanted = names("xs").size();
+  what.differentiated = names("xs").size();
   what.y = named(n.attributes.get<std::string>("y", {}));
   what.at = n.inputs;
   if (what.at.size() != what.of.size() || std::ranges::find(what.at, no_id) != what.at.end())
@@ -36,9 +36,9 @@ void GraphImporter::import_gradient(ImportScope& scope, const Node& n) {
                 "an input for each of the " + std::to_string(what.of.size()) + " names in xs and zs",
                 std::to_string(what.at.size()),
                 "give the tensors that xs and zs name, or others of their shapes");
-  if (n.outputs.size() > what.wanted)
+  if (n.outputs.size() > what.differentiated)
     throw Error(Code::node_bad_arity, "import",
-                "at most an output for each of the " + std::to_string(what.wanted) + " names in xs",
+                "at most an output for each of the " + std::to_string(what.differentiated) + " names in xs",
                 std::to_string(n.outputs.size()), {});
   const AddNode add = [&](Node made) {
     if (options_.control) options_.control->check();

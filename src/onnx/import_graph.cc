@@ -76,7 +76,7 @@ ValueId GraphImporter::define(ImportScope& scope, std::string_view name, std::st
 
 ValueId GraphImporter::capture(Graph& into, const Graph& from, ValueId v) {
   if (&into == &from) return v;
-  // What is itself a capture is known by the value that it stands for: so each graph is asked once.
+  // A value that is a capture itself is known by the value that it captures, so each graph is searched once.
   if (const ValueId outer = from.value(v).captured; outer != no_id)
     return capture(into, *from.parent(), outer);
   const auto [at, fresh] = captures_[&into].try_emplace({&from, v}, no_id);
@@ -170,7 +170,7 @@ void GraphImporter::fill(ImportScope& scope, const onnx::GraphProto& g) {
 }
 
 void GraphImporter::fill_nodes(ImportScope& scope, const std::vector<onnx::NodeProto>& nodes) {
-  if (nodes.size() > options_.max_nodes) return report(too_many_nodes(scope));  // without a look at any
+  if (nodes.size() > options_.max_nodes) return report(too_many_nodes(scope));  // without reading any
   const NodeOrder order =
       order_nodes(nodes, free_names_, [&](std::string_view name) { return scope.values.contains(name); });
   if (!order.as_in_file) {
@@ -191,7 +191,7 @@ void GraphImporter::fill_nodes(ImportScope& scope, const std::vector<onnx::NodeP
     report(std::move(d));
   }
   for (uint32_t i : order.sorted) import_node(scope, nodes[i], i);
-  // The names that a cycle gives are there, so that what reads them is looked at too.
+  // The outputs of a cycle are defined, so that nodes that read them are checked too.
   for (uint32_t i : order.in_cycle)
     for (const std::string& o : nodes[i].output)
       if (!o.empty()) define(scope, o, text(nodes[i].name));
@@ -222,7 +222,7 @@ bool GraphImporter::fill_body(Graph& g) {
   if (at == pending_.end()) return false;
   const PendingBody pending = at->second;
   pending_.erase(at);
-  ++nodes_;  // with what it captures, a body costs as much as a node
+  ++nodes_;  // with its captured values, a body costs as much as a node
   const ImportScope& outer = *pending.outer;
   ImportScope scope{.graph = &g,
                     .outer = &outer,
@@ -258,7 +258,7 @@ void GraphImporter::report(Diagnostic d, int64_t node_index) {
 
 std::string GraphImporter::suggestion(const ImportScope& scope, std::string_view name,
                                       std::string otherwise) {
-  if (++suggestions_ > 16) return otherwise;  // each looks at all names
+  if (++suggestions_ > 16) return otherwise;  // each search reads all names
   std::vector<std::string> known;
   for (const ImportScope* s = &scope; s; s = s->outer)
     for (const auto& [k, v] : s->values) known.emplace_back(k);
@@ -311,7 +311,7 @@ GraphImporter::Declaration GraphImporter::find_operator(const ImportScope& scope
     throw Error(Code::node_unknown_operator, "import", "an operator that domain '" + domain + "' has",
                 "'" + n.op + "'", near.empty() ? "see `lathe ops` for what is supported" : near + "?");
   }
-  // ONNX Runtime reads models that forget to import these, and so there are some.
+  // ONNX Runtime accepts models without an import of these domains, so such models exist.
   if (opset == scope.opsets->end() && (n.domain == "ai.onnx.ml" || n.domain == "com.microsoft"))
     return {schema, &schema->versions().front(), true};
   if (opset == scope.opsets->end())
@@ -351,7 +351,7 @@ void GraphImporter::import_node(ImportScope& scope, const onnx::NodeProto& p, in
   try {
     if (const onnx::FunctionProto* f = functions_.find(p); f && options_.inline_functions)
       return inline_call(scope, p, *f, n);
-    if (functions_.is_refused(p)) return;  // told already
+    if (functions_.is_refused(p)) return;  // reported already
     if (p.input.empty() && p.output.empty()) return warn_of_idle(*scope.graph, n, index);
     add_attributes(scope, p, n);
     import_operator(scope, n, index);
@@ -401,8 +401,8 @@ void GraphImporter::import_operator(ImportScope& scope, Node n, int64_t index) {
   if (constant && !scope.uncalled && !catalog_.find("", "Constant")) return import_constant(g, n);
   const auto [schema, version, early] = find_operator(scope, n);
   if (early) {
-    // ONNX Runtime had some operators years before the standard, in the standard's domain: their models are
-    // about.
+    // ONNX Runtime had some operators in the standard's domain years before the standard, and such models
+    // exist.
     Diagnostic d =
         scope.opsets->contains(n.domain)
             ? node_fault(g, n, "import", Code::node_unknown_operator, "an operator of the model's opset",
@@ -418,7 +418,7 @@ void GraphImporter::import_operator(ImportScope& scope, Node n, int64_t index) {
   std::vector<Diagnostic> faults = check_signature(g, n, *schema, *version);
   for (Diagnostic& d : faults) report(std::move(d), index);
   if (!faults.empty()) return;
-  // Whoever looks at the number of operands finds as many as there are.
+  // Trailing operands that are left out are removed, so that counts are right.
   n.inputs.trim(version->signature().min_inputs);
   n.outputs.trim();
   if (scope.uncalled) {
@@ -428,7 +428,8 @@ void GraphImporter::import_operator(ImportScope& scope, Node n, int64_t index) {
   if (is_gradient(n.domain, n.op)) return import_gradient(scope, n);
   if (inline_live_branch(g, n)) return;
   if (constant) return import_constant(g, n);
-  // Inference knows the newest version only. What came early was never held against a version.
+  // Inference knows the newest version only. Operators that are newer than the model's opset are not checked
+  // here.
   if (!early && version != &schema->newest()) {
     faults = check_input_types(g, n, *schema, *version);
     for (Diagnostic& d : faults) report(std::move(d), index);
@@ -460,7 +461,7 @@ void GraphImporter::drop_unknown_attributes(const Graph& g, Node& n, const OpSch
 
 NodeId GraphImporter::add_inferred(Graph& g, Node n) {
   const NodeId id = g.add_node(std::move(n));
-  // Operators that do not ask for their bodies' types (or fail before) leave them to what the bodies declare.
+  // If operators do not ask for their bodies' types (or fail before), bodies get their declared types.
   auto fill_rest = [&] {
     for (size_t i = 0; i < g.node(id).bodies.size(); ++i) fill_body(*g.node(id).bodies[i].graph);
   };

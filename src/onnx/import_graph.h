@@ -1,5 +1,4 @@
-// Fills one Graph after another from the lists of nodes of a model: the main graph, bodies, functions that
-// are inlined.
+// Fills Graphs from the lists of nodes of a model: the main graph, bodies, functions that are inlined.
 #pragma once
 
 #include <deque>
@@ -15,18 +14,14 @@
 #include "onnx/import_order.h"
 #include "onnx/importer.h"
 #include "onnx/known_value.h"
+#include "onnx/optional_text.h"
 #include "schema/infer.h"
 
 namespace lathe {
 
-/// An optional field as text: absent is empty.
-inline std::string_view text(const std::optional<std::string>& s) {
-  return s ? std::string_view(*s) : std::string_view();
-}
-
 using OpsetMap = std::map<std::string, int64_t, std::less<>>;
 
-/// Where names mean what: the main graph, a body, or one call of a function.
+/// A scope of names: the main graph, a body, or one call of a function.
 struct ImportScope {
   Graph* graph = nullptr;
   const ImportScope* outer = nullptr;  // of a body: where the names it captures are
@@ -34,16 +29,16 @@ struct ImportScope {
   std::unordered_map<std::string_view, ValueId> values = {};
   /// Declared types of values by name.
   std::unordered_map<std::string_view, const onnx::TypeProto*> declared = {};
-  /// Of a call: the values that the function's outputs are, made by the caller.
+  /// Calls only: the values that the caller made for the function's outputs.
   std::unordered_map<std::string_view, ValueId> results = {};
   std::string prefix = {};  // of inner names of an inlined function: "encoder/"
-  // What attribute references mean: the call whose function this scope (or the body's outermost scope) is,
-  // and where it stands.
+  // Attribute references are resolved by `call`, the call of the function of this scope (or of the body's
+  // outermost scope), in the scope `caller`.
   const onnx::NodeProto* call = nullptr;
   const onnx::FunctionProto* function = nullptr;
   const ImportScope* caller = nullptr;
-  /// In a function that nothing calls: nothing is typed, only names, operators, arity and attributes are
-  /// looked at.
+  /// True in a function that nothing calls: nothing is typed, only names, operators, arity and attributes are
+  /// checked.
   bool uncalled = false;
 };
 
@@ -52,13 +47,14 @@ class GraphImporter {
   GraphImporter(const onnx::Model& model, const SchemaCatalog& catalog, const ImportOptions& options,
                 const FunctionTable& functions, std::vector<Diagnostic>& findings);
 
-  /// Values of the initializers, then the nodes. The inputs are there already.
+  /// Adds the values of the initializers, then the nodes. The inputs exist already.
   void fill(ImportScope& scope, const onnx::GraphProto& g);
   ValueId define(ImportScope& scope, std::string_view name, std::string_view what);
-  /// The value of that name in the scope's graph, captured from around it where need be; nothing where the
-  /// name is unknown.
+  /// Returns the value of that name in the scope's graph, captured from around it if necessary; nothing if
+  /// the name is unknown.
   std::optional<ValueId> find(ImportScope& scope, std::string_view name);
-  /// After the main graph: functions that nothing called, and training_info. Nothing of it is in the graph.
+  /// Call this after the main graph: checks functions that nothing called, and training_info. Nothing of them
+  /// is added to the graph.
   void check_unreached(ImportScope& main);
 
  private:
@@ -76,16 +72,17 @@ class GraphImporter {
   void import_operator(ImportScope& scope, Node n, int64_t index);
   void import_constant(Graph& g, const Node& n);
   void import_gradient(ImportScope& scope, const Node& n);
-  /// Warns where the inferred shape of an output contradicts the declared one.
+  /// Warns if the inferred shape of an output contradicts the declared one.
   void compare_declared(const Graph& g, const Node& n, int64_t index);
   ValueType hint(const Graph& g, ValueId v) const;
   void warn_of_idle(const Graph& g, const Node& n, int64_t index);
   void inline_call(ImportScope& scope, const onnx::NodeProto& p, const onnx::FunctionProto& f,
                    const Node& call);
-  /// `inner` in place of `n`: its values of these names become the outputs of the node.
+  /// Puts `inner` in place of `n`: its values of these names become the outputs of the node.
   void inline_nodes(ImportScope& inner, const std::vector<onnx::NodeProto>& nodes,
                     const std::vector<std::string>& outputs, const Node& n, std::string_view what);
-  /// An If that always takes one branch, while the other one is at fault: the branch taken replaces the node.
+  /// Inlines an If that always takes one branch while the other one is faulty: the branch taken replaces the
+  /// node.
   bool inline_live_branch(Graph& g, const Node& n);
   std::optional<bool> known_condition(const Graph& g, ValueId v);
   const OpsetMap& opsets_of(const onnx::FunctionProto& f, const ImportScope& scope);
@@ -100,7 +97,8 @@ class GraphImporter {
   void read_inputs(ImportScope& scope, const onnx::NodeProto& p, Node& n, int64_t index);
   void add_attributes(ImportScope& scope, const onnx::NodeProto& p, Node& n);
   static void add_reference(const ImportScope& scope, const onnx::AttributeProto& a, Node& n);
-  /// A body of `n`, filled later, when its inputs are typed; its free names mean what they mean in `where`.
+  /// Adds a body to `n` that is filled later, when its inputs are typed; its free names are looked up in
+  /// `where`.
   void add_body(Graph& parent, const ImportScope& where, const std::string& name, const onnx::GraphProto& g,
                 Node& n);
   struct Declaration {
@@ -108,9 +106,9 @@ class GraphImporter {
     const Version* version = nullptr;
     bool early = false;  // the model's opset does not have it yet; this is the first version
   };
-  /// The operator in the version that the scope's opset gives it. Throws Error where there is none.
+  /// Returns the operator in the version of the scope's opset. Throws Error if there is none.
   Declaration find_operator(const ImportScope& scope, const Node& n) const;
-  /// Of a Constant, whose value does not hang on what some programs note beside it.
+  /// Drops unknown attributes of a Constant, with a warning: notes of other programs do not change its value.
   void drop_unknown_attributes(const Graph& g, Node& n, const OpSchema& schema, int64_t index);
   /// Adds the node in its newest form and infers it.
   NodeId add_inferred(Graph& g, Node n);
@@ -132,23 +130,23 @@ class GraphImporter {
   FreeNames free_names_;
   InferState state_;
   KnownValues known_values_{catalog_, state_, options_.control};
-  /// What the file says of values, with shapes: people and exporters write wrong ones, so graphs get kinds
-  /// and element types alone.
+  /// The types that the file declares for values, with shapes. Some are wrong, so graphs get kinds and
+  /// element types alone.
   std::map<std::pair<const Graph*, ValueId>, ValueType> hints_;
   std::unordered_map<const Graph*, PendingBody> pending_;
-  /// By graph: its values for those of graphs around it.
+  /// For each graph: its values that capture values of the graphs around it.
   std::unordered_map<const Graph*, std::map<std::pair<const Graph*, ValueId>, ValueId>> captures_;
   std::map<const onnx::FunctionProto*, OpsetMap> function_opsets_;
-  std::deque<Tensor> numbers_;  // what shape arithmetic found, for upgrades that want constants
+  std::deque<Tensor> numbers_;  // values of shape arithmetic, for upgrades that need constants
   std::vector<std::shared_ptr<Graph>>
       bodies_;  // kept, so that no other graph gets the address of one that was dropped
   size_t nodes_ = 0;
   int nesting_ = 0;
   int suggestions_ = 0;
-  bool stopped_ = false;  // a limit was met: what follows is not looked at
+  bool stopped_ = false;  // a limit was reached: the rest is not checked
 };
 
-/// One level deeper for as long as it lives. Throws graph_too_deep.
+/// Increments the nesting depth for as long as it lives. Throws graph_too_deep.
 class Nesting {
  public:
   Nesting(int& depth, int most);
@@ -160,17 +158,17 @@ class Nesting {
   int& depth_;
 };
 
-/// Has the function an attribute of that name, with a default or without?
+/// Returns whether the function has an attribute of that name, with a default or without.
 bool declares_attribute(const onnx::FunctionProto& f, std::string_view name);
 
-/// Names of the initializers, sparse ones too.
+/// Returns the names of the initializers, sparse ones too.
 std::unordered_set<std::string_view> initializer_names(const onnx::GraphProto& g);
 
-/// The opsets of a list of imports; faults go to `findings`.
+/// Returns the opsets of a list of imports; faults go to `findings`.
 OpsetMap read_opsets(const std::vector<onnx::OperatorSetIdProto>& imports, std::string_view where,
                      std::vector<Diagnostic>& findings);
 
-/// Does the list hold an error (not a warning)?
+/// Returns the first error (not warning) of the list; null if there is none.
 const Diagnostic* first_error(const std::vector<Diagnostic>& findings);
 
 }  // namespace lathe

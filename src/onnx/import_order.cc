@@ -102,7 +102,7 @@ NodeOrder order_nodes(const std::vector<onnx::NodeProto>& nodes, FreeNames& free
   }
   if (order.sorted.size() == nodes.size()) return order;
 
-  // What is left is in a cycle or behind one. Those behind go away from the end.
+  // The nodes that are left are in a cycle or depend on one. The latter are removed from the end.
   std::vector<uint32_t> read(nodes.size(), 0), ends;
   auto each_waiting_producer = [&](uint32_t i, auto&& f) {
     each_producer(nodes[i], [&](uint32_t p) {

@@ -1,4 +1,4 @@
-// In which order the nodes of a list can be imported, whatever order the file has them in.
+// Orders the nodes of a list for the import, whatever their order in the file.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace lathe {
 
-/// Does the operator read tensors that its attributes name?
+/// Returns whether the operator reads tensors that its attributes name.
 bool is_gradient(std::string_view domain, std::string_view op);
 
-/// Names that graphs read from around them, each graph asked once. Borrows the protos.
+/// Names that graphs read from around them; each graph is visited once. Borrows the protos.
 class FreeNames {
  public:
   explicit FreeNames(int max_nesting) : max_nesting_(max_nesting) {}
@@ -28,11 +28,11 @@ class FreeNames {
 
 struct NodeOrder {
   std::vector<uint32_t> sorted;    // indices of nodes, producers first, else as in the file
-  std::vector<uint32_t> in_cycle;  // those that wait for themselves
-  std::vector<uint32_t> behind;    // those that wait for them, sorted
+  std::vector<uint32_t> in_cycle;  // those that depend on themselves
+  std::vector<uint32_t> behind;    // those that depend on these, sorted
   bool as_in_file = true;
 };
-/// `is_given`: names that are there before the first node.
+/// `is_given` tells names that exist before the first node.
 NodeOrder order_nodes(const std::vector<onnx::NodeProto>& nodes, FreeNames& free_names,
                       const std::function<bool(std::string_view)>& is_given);
 

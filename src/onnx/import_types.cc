@@ -116,7 +116,7 @@ onnx::AttributeProto::Type attribute_type(const onnx::AttributeProto& p) {
   if (!p.floats.empty()) return A::FLOATS;
   if (!p.strings.empty()) return A::STRINGS;
   if (!p.tensors.empty()) return A::TENSORS;
-  return A::INTS;  // an empty list says nothing of its kind; of integers it is most often
+  return A::INTS;  // an empty list does not show its kind; integers are most common
 }
 
 AttributeValue import_attribute(const onnx::AttributeProto& p, const onnx::Model* model,

@@ -1,5 +1,5 @@
-// What no run of the main graph reaches, for those who want everything said: functions that nothing calls,
-// and the graphs for training.
+// Checks the parts of a file that no run of the main graph reaches, for callers that request all findings:
+// functions that nothing calls, and the graphs for training.
 #include <algorithm>
 
 #include "onnx/import_graph.h"
@@ -8,7 +8,7 @@
 namespace lathe {
 namespace {
 
-/// A value of the kind that a reference to an attribute says, for those who look at kinds alone.
+/// Returns a value of the kind that a reference to an attribute has, for checks that read kinds only.
 AttributeValue value_of_kind(const onnx::AttributeProto& reference) {
   using A = onnx::AttributeProto;
   switch (reference.type.value_or(A::UNDEFINED)) {
@@ -74,7 +74,7 @@ void GraphImporter::check_function(const ImportScope& main, const onnx::Function
 }
 
 void GraphImporter::check_training_graph(ImportScope& main, const onnx::GraphProto& g) {
-  // The inference graph is a part of it.
+  // The training graph can read the inference graph.
   ImportScope scope{
       .graph = &scratch_graph(main.graph, std::string(text(g.name))), .outer = &main, .opsets = main.opsets};
   for (const onnx::ValueInfoProto& i : g.input) {
@@ -119,7 +119,7 @@ void GraphImporter::check_unreached(ImportScope& main) {
     check_bindings(t.initialization_binding, t.initialization, t, "initialization_binding");
     check_bindings(t.update_binding, t.algorithm, t, "update_binding");
   }
-  // Training is for other programs, which have operators of their own.
+  // Other programs run the training, and they have operators of their own.
   for (size_t i = before; i < findings_.size(); ++i)
     if (findings_[i].code == Code::node_unknown_operator || findings_[i].code == Code::node_unknown_domain ||
         (is_gradient("ai.onnx.preview.training", findings_[i].op) &&

@@ -1,11 +1,12 @@
-// From the version of an operator that the model is written in to the newest, one version after another.
+// Upgrades a node from the version of the operator that the model is written in to the newest, one version
+// after another.
 #include "onnx/import_graph.h"
 #include "schema/check_node.h"
 #include "tensor/element.h"
 
 namespace lathe {
 
-/// What an upgrade may do to a node on its way into the graph.
+/// Gives an upgrade access to a node that is not in the graph yet.
 class NodeUpgrade final : public UpgradeContext {
  public:
   NodeUpgrade(GraphImporter& importer, Graph& g, Node& n, int64_t index, std::vector<Node>& after)
@@ -24,7 +25,7 @@ class NodeUpgrade final : public UpgradeContext {
   const Tensor* constant(ValueId v) const override {
     if (v == no_id) return nullptr;
     if (const Tensor* t = g_.constant_tensor(v)) return t;
-    // Numbers that shape arithmetic found are as good as an initializer.
+    // Values that shape arithmetic found serve as constants.
     const auto values = importer_.state_.values(g_, v);
     const ValueType& type = g_.value(v).type;
     if (!values || type.elem != DataType::int64) return nullptr;
@@ -92,8 +93,8 @@ class NodeUpgrade final : public UpgradeContext {
 
 namespace {
 
-/// Attributes that a version no longer has, where they say nothing: set to their default, or a hint to the
-/// memory planners of 2017.
+/// Drops attributes that the newer version lacks if they have no effect: those with the default value, and a
+/// hint to the memory planners of 2017.
 void drop_empty_words(Attributes& attributes, const Signature& before, const Signature& now) {
   std::vector<std::string> gone;
   for (const auto& a : attributes) {

@@ -23,15 +23,15 @@ Diagnostic model_fault(Code code, std::string expected, std::string got, std::st
   return d;
 }
 
-/// Does a dim_param name a size? "", "?", "-1", "*" and "None" are how exporters write that they do not know
-/// it: two of these are not equal.
+/// Returns whether a dim_param names a size. Exporters write "", "?", "-1", "*" and "None" for sizes that
+/// they do not know: two of these are not equal.
 bool is_name(std::string_view s) {
   return s != "None" &&
          std::ranges::any_of(s, [](unsigned char c) { return std::isalpha(c) || c == '_' || c >= 0x80; });
 }
 
-/// The sizes of the inputs. Names of whole dimensions are symbols; so are texts over those, once what is
-/// fixed of them is a number.
+/// The sizes of the inputs. Names of whole dimensions are symbols; so are expressions over those, after fixed
+/// sizes are replaced by numbers.
 class InputSymbols {
  public:
   InputSymbols(const onnx::GraphProto& g, const std::map<std::string, int64_t>& fixed) {
@@ -47,7 +47,7 @@ class InputSymbols {
       return of_its_own(size_of(d, input.name.value_or("") + "." + std::to_string(axis)).substitute(fixed_));
     });
   }
-  /// Names that were to be fixed and that no input has.
+  /// Returns names that should be fixed and that no input has.
   std::vector<std::string> unused() const {
     std::vector<std::string> r;
     for (const auto& [name, size] : fixed_)
@@ -79,8 +79,8 @@ class InputSymbols {
   std::map<std::string, Dim, std::less<>> fixed_;
 };
 
-/// Sizes of outputs that inference knows nothing of get the names that the file gives them, where these mean
-/// nothing else: people look for them.
+/// Gives sizes of outputs that inference does not know the names of the file, if these have no other meaning:
+/// users look for them.
 void name_unknown_outputs(Graph& g, const onnx::GraphProto& proto, const std::set<std::string>& taken) {
   std::map<std::string, Dim, std::less<>> renamed;
   std::set<std::string> names = taken;
@@ -155,7 +155,7 @@ OpsetMap read_opsets(const std::vector<onnx::OperatorSetIdProto>& imports, std::
                            : "correct the opset_import");
     const auto [at, fresh] = opsets.try_emplace(domain, version);
     if (!fresh && at->second != version) {
-      // Merged files say both "" and "ai.onnx". Others take the last one without a word.
+      // Merged files have both "" and "ai.onnx". Other tools take the last one silently.
       fault("one version of each domain",
             "'" + domain + "' in " + std::to_string(at->second) + " and " + std::to_string(version),
             "remove the wrong one: the last one is believed, as in ONNX Runtime");
@@ -179,7 +179,7 @@ std::unique_ptr<Graph> import_leniently(const onnx::Model& model, const SchemaCa
   check_ir_version(m, findings);
   OpsetMap opsets = read_opsets(m.opset_import, "model", findings);
   if (opsets.empty()) {
-    // Before IR version 3 there was no such field, and one opset.
+    // Before IR version 3 there was no such field, and only one opset.
     if (m.ir_version.value_or(0) >= 1 && *m.ir_version < 3)
       opsets.emplace("", 1);
     else
@@ -209,7 +209,7 @@ std::unique_ptr<Graph> import_leniently(const onnx::Model& model, const SchemaCa
   ImportScope scope{.graph = graph.get(), .opsets = &opsets};
   InputSymbols symbols(g, options.shapes);
   const auto initialized = initializer_names(g);
-  // Before IR version 4 every initializer had to be an input too, hence says nothing by being one.
+  // Before IR version 4 every initializer had to be an input too, so that this means nothing there.
   const bool have_defaults = *m.ir_version >= 4 && !options.fix_defaults;
   for (const onnx::ValueInfoProto& i : g.input) {
     const std::string name = i.name.value_or("");

@@ -1,4 +1,4 @@
-// From the file to Graph: every operator in its newest version, every value typed with symbolic shapes,
+// Imports a file as a Graph: every operator in its newest version, every value typed with symbolic shapes,
 // functions inlined.
 #pragma once
 
@@ -16,23 +16,23 @@ namespace lathe {
 class RunControl;
 
 struct ImportOptions {
-  /// Calls of the model's own functions are replaced by their bodies. Else they stay as nodes, and
+  /// True if calls of the model's own functions are replaced by their bodies. Else they stay as nodes, and
   /// Graph::functions keeps the bodies.
   bool inline_functions = true;
   /// Symbols of the inputs' shapes that are fixed: "batch" → 1. One that no input has is an error
   /// (build_bad_option).
   std::map<std::string, int64_t> shapes;
-  /// Inputs that have a default are constants, and no inputs.
+  /// True if inputs that have a default become constants.
   bool fix_defaults = false;
   /// Published limits: nodes and bodies after inlining; bodies and functions nested in each other.
   size_t max_nodes = size_t{1} << 17;
   int max_nesting = 200;
-  /// Findings about what no run reaches too: functions that nothing calls, training_info. For checkers.
+  /// True to report also findings about what no run reaches: functions that nothing calls, training_info.
   bool unreached = false;
-  /// Large initializers may stay where they are in the file, at odd addresses (tensor/alignment.h). For those
-  /// who see to it.
+  /// True if large initializers may stay in the file's memory at odd addresses (tensor/alignment.h), for
+  /// callers that handle these.
   bool any_alignment = false;
-  /// Asked before every node.
+  /// Checked before every node.
   RunControl* control = nullptr;
 };
 
@@ -49,9 +49,8 @@ std::unique_ptr<Graph> import_model(const onnx::Model& model, const SchemaCatalo
                                     const ImportOptions& options = {},
                                     std::vector<Diagnostic>* findings = nullptr);
 
-/// The same for those who want everything there is to say: faults of the model end up in `findings` only.
-/// Where some are errors, what could be made of the graph is returned: values without producers and without
-/// types are possible.
+/// The same for callers that need all findings: faults of the model end up in `findings` only. If some are
+/// errors, a partial graph is returned: values without producers and without types are possible.
 std::unique_ptr<Graph> import_leniently(const onnx::Model& model, const SchemaCatalog& catalog,
                                         const ImportOptions& options, std::vector<Diagnostic>& findings);
 

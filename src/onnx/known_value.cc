@@ -8,16 +8,16 @@
 namespace lathe {
 namespace {
 
-/// Bytes of an operand, and of all that one node makes.
-constexpr uint64_t most_bytes = uint64_t{1} << 20;
-/// What a node takes from the budget at least.
-constexpr int64_t least_terms = int64_t{1} << 12;
-/// Nodes one after the other, which are followed by recursion.
+/// The most bytes of an operand, and of all results of one node.
+constexpr uint64_t max_bytes = uint64_t{1} << 20;
+/// The least that a node takes from the budget.
+constexpr int64_t min_terms = int64_t{1} << 12;
+/// The longest chain of nodes, which is followed by recursion.
 constexpr int max_depth = 500;
 
-bool is_small(const Value& v) { return !v.is_tensor() || v.tensor().bytes() <= most_bytes; }
+bool is_small(const Value& v) { return !v.is_tensor() || v.tensor().bytes() <= max_bytes; }
 
-/// Steps of a loop over all axes, of which some kernels take those of empty tensors one by one, too.
+/// The steps of a loop over all axes; some kernels do so even for empty tensors.
 double steps_of(const Value& v) {
   double steps = 1;
   if (v.is_tensor())
@@ -39,7 +39,7 @@ std::optional<Value> KnownValues::find(const Graph& g, ValueId v, int depth) {
   if (info.is_constant()) return is_small(*info.constant) ? std::optional(*info.constant) : std::nullopt;
   if (info.captured != no_id) return g.parent() ? find(*g.parent(), info.captured, depth) : std::nullopt;
   if (const auto at = known_.find({&g, v}); at != known_.end()) return at->second;
-  // Sizes of values that only a run has are among what shape arithmetic knows.
+  // Shape arithmetic knows sizes of values that only a run has.
   std::optional<Value> value;
   if (const auto values = state_.values(g, v)) value = tensor_of(info.type, *values);
   if (!value && info.producer != no_id && depth < max_depth) value = computed(g, v, depth);
@@ -51,20 +51,20 @@ std::optional<Value> KnownValues::computed(const Graph& g, ValueId v, int depth)
   const NodeId id = g.value(v).producer;
   const Node& n = g.node(id);
   const OpSchema* schema = catalog_.find(n.domain, n.op);
-  if (!schema || !schema->deterministic() || !n.bodies.empty() || terms_left_ < least_terms)
+  if (!schema || !schema->deterministic() || !n.bodies.empty() || terms_left_ < min_terms)
     return std::nullopt;
   std::vector<Value> inputs;
   double terms = 1;
   for (ValueId in : n.inputs) {
     auto value = in == no_id ? Value() : find(g, in, depth + 1);
     if (!value) return std::nullopt;
-    terms *= steps_of(*value);  // an Einsum goes over so many terms
+    terms *= steps_of(*value);  // an Einsum has that many terms
     inputs.push_back(*std::move(value));
   }
-  if (terms > static_cast<double>(terms_left_) || terms_left_ < least_terms) return std::nullopt;
-  terms_left_ -= std::max(static_cast<int64_t>(terms), least_terms);
+  if (terms > static_cast<double>(terms_left_) || terms_left_ < min_terms) return std::nullopt;
+  terms_left_ -= std::max(static_cast<int64_t>(terms), min_terms);
   try {
-    std::vector<Value> made = evaluate_node(g, id, inputs, {.control = control_, .memory_limit = most_bytes});
+    std::vector<Value> made = evaluate_node(g, id, inputs, {.control = control_, .memory_limit = max_bytes});
     return std::move(made.at(g.value(v).output));
   } catch (const Error& e) {
     if (e.code() == Code::cancelled || e.code() == Code::deadline) throw;

@@ -1,5 +1,5 @@
-// Values that constants and known sizes decide, computed by the reference kernels: shape arithmetic follows
-// whole numbers only, and conditions of If are computed from fractions, texts and sequences, too.
+// Values that constants and known sizes determine, computed by the reference kernels: shape arithmetic
+// follows integers only, and conditions of If are computed from fractions, texts and sequences, too.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ class KnownValues {
   KnownValues(const SchemaCatalog& catalog, const InferState& state, RunControl* control)
       : catalog_(catalog), state_(state), control_(control) {}
 
-  /// What `v` is in every run. Nothing where a run decides it, where random numbers or bodies take part,
-  /// where computing it fails, or where the bounds are met. Throws Error only where `control` stops the
+  /// The value of `v` if it is the same in every run. Nothing if it depends on inputs, random numbers or
+  /// bodies, if computing it fails, or if a bound is reached. Throws Error only if `control` stops the
   /// import.
   std::optional<Value> of(const Graph& g, ValueId v);
 
@@ -33,7 +33,7 @@ class KnownValues {
   const InferState& state_;
   RunControl* control_;
   int64_t terms_left_ = int64_t{1} << 24;
-  std::map<Key, std::optional<Value>> known_;  // of one question
+  std::map<Key, std::optional<Value>> known_;  // of one call of of()
 };
 
 }  // namespace lathe

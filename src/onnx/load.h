@@ -1,4 +1,4 @@
-// Loading for those who can be asked to stop.
+// Loading that can be stopped.
 #pragma once
 
 #include <filesystem>
@@ -9,10 +9,10 @@
 
 namespace lathe::onnx {
 
-/// As Model::load; `control` is asked while the file is read and parsed.
+/// Same as Model::load; `control` is checked while the file is read and parsed.
 Model load_model(const std::filesystem::path& path, const LoadOptions& options, RunControl* control);
 
-/// As from_text(text); `control` is asked while the text is parsed.
+/// Same as from_text(text); `control` is checked while the text is parsed.
 template <class Message>
 Message from_text(std::string_view text, RunControl* control);
 

@@ -1,5 +1,5 @@
-// What a parsed file may take in memory. The smallest message is two bytes long in a file and hundreds of
-// bytes in memory: without a bound, a small file could ask for a thousand times its size.
+// Bounds the memory that a parsed file may take. The smallest message is two bytes long in a file and
+// hundreds of bytes in memory: without a bound, a small file could take a thousand times its size.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class MemoryBudget {
   static constexpr uint64_t base = uint64_t{64} << 20, per_byte = 64;
 
   explicit MemoryBudget(uint64_t file_bytes) : left_(base + per_byte * file_bytes), all_(left_) {}
-  /// False when that is more than is left.
+  /// Returns false if that is more than is left.
   bool take(uint64_t bytes) {
     if (bytes > left_) return false;
     left_ -= bytes;

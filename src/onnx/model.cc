@@ -1,4 +1,4 @@
-// Whole models and single messages from bytes and files.
+// Reads models and single messages from bytes and files.
 #include "base/fault.h"
 #include "base/file.h"
 #include "base/plan_magic.h"
@@ -19,7 +19,7 @@ bool is_text_file(const std::filesystem::path& path) {
   return path.extension() == ".txt" || path.extension() == ".onnxtxt";
 }
 
-/// What people give us instead of models.
+/// Rejects files that users often pass instead of models.
 void check_is_model(std::string_view bytes) {
   if (bytes.empty())
     throw Error(Code::wire_malformed, "parse", "an ONNX model", "an empty file", "fetch the file again");
@@ -58,7 +58,7 @@ Model load_model(const std::filesystem::path& path, const LoadOptions& options, 
     d.node = path.string() + (d.node.empty() ? "" : ", " + d.node);
     throw Error(std::move(d));
   }
-  // Between the weights lie the structs' bytes, and with each the kernel maps pages around it.
+  // The bytes of messages are between the weights, and the kernel maps pages around each of them.
   file->drop_pages();
   if (options.external_data)
     each_tensor(m.proto, [&](const TensorProto& t) {

@@ -1,4 +1,4 @@
-// Models to files: streamed, with the data of their tensors inside or outside.
+// Writes models to files: streamed, with the data of their tensors inside or outside.
 #include "onnx/save.h"
 
 #include <unistd.h>
@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is written instead of tensors whose data moves.
+/// The protos that are written instead of tensors whose data moves.
 using Moved = std::unordered_map<const TensorProto*, TensorProto>;
 
 TensorProto without_data(const TensorProto& p) {
@@ -57,7 +57,7 @@ std::string external_name(const fs::path& model, const SaveOptions& options) {
   return name;
 }
 
-/// Writes what may be larger than memory: what a piece has touched of a mapped file is let go of behind it.
+/// Writes bytes that may be larger than memory: the pages of a mapped file are dropped after each piece.
 template <class Write>
 void write_weights(std::string_view bytes, const SaveListener& listener, const Write& write) {
   constexpr size_t piece = size_t{16} << 20;
@@ -78,7 +78,7 @@ class DataFile {
   void take_over(std::span<const std::string_view> scratch) { file_.take_over(scratch); }
 
   TensorProto put(const TensorProto& p, const Bytes& bytes) {
-    // Aligned so that it can be mapped and read in place, by vectors too.
+    // Aligned so that it can be mapped and read in place, by vector instructions too.
     constexpr uint64_t page = 4096, line = 64;
     const auto there = file_.place_of(bytes.view());
     if (!there) file_.pad(bytes.size() >= page ? page : line);
@@ -153,7 +153,7 @@ class Saver {
     if (!t.is_external()) return;
     parse_reference(t);
     if (!model_.options.external_data) return;
-    if (model_.directory.empty()) {  // built in memory: the data must lie there already
+    if (model_.directory.empty()) {  // built in memory: the data must exist already
       Model there;
       there.directory = directory_;
       check_external(t, there);
@@ -169,7 +169,7 @@ class Saver {
     const auto bytes = raw_bytes(t, model_);
     if (!bytes) return;
     if (static_cast<int64_t>(bytes->size()) < threshold)
-      return take_in(t);  // the file it lay in may not come along
+      return take_in(t);  // its former file may not be copied with the model
     if (!data_) open_data();
     moved_.emplace(&t, data_->put(t, *bytes));
   }
@@ -203,8 +203,8 @@ class Saver {
         });
   }
 
-  /// The data first: a model never refers to a file that is not there yet. Nor does an old model ever stand
-  /// beside new data, however the process ends.
+  /// Places the data first, so that a model never refers to a file that does not exist yet. Nor is an old
+  /// model ever beside new data, however the process ends.
   void commit(AtomicFile& model) {
     if (!data_) return model.commit();
     data_->file().finish();
@@ -216,7 +216,7 @@ class Saver {
     model.place();
   }
 
-  /// The data has a name of its own until the old model is gone.
+  /// Keeps the data under a name of its own until the old model is replaced.
   void replace(AtomicFile& model) {
     const std::string usual = data_->name();
     char own[32];
@@ -229,7 +229,7 @@ class Saver {
     const OneStep all;
     const fs::path own_path = directory_ / other;
     if (!data_->file().place_as(own_path)) {
-      // In another file system, where a link leads: no model for a while is what is left.
+      // A link leads to another file system: there is no way but to be without a model for a moment.
       forget(path_);
       data_->file().place();
       return model.place();
@@ -240,10 +240,11 @@ class Saver {
       forget(own_path);
       throw;
     }
-    // Both names only for a moment: some refuse data that have two. So what takes its time comes before.
+    // The data has both names only for a moment, because some programs refuse data with two. So slow steps
+    // come before.
     const fs::path usual_path = data_->file().target();
     forget(usual_path);
-    if (::link(own_path.c_str(), usual_path.c_str()) != 0) return;  // the own name stays
+    if (::link(own_path.c_str(), usual_path.c_str()) != 0) return;  // the data keeps its own name
     model.place(false);
     forget(own_path);
     sync(directory_);
@@ -269,7 +270,7 @@ class Saver {
   const fs::path directory_;
   const SaveListener& listener_;
   const bool take_scratch_;
-  bool single_ = false;  // there is nothing beside what it is written to
+  bool single_ = false;  // there is no file beside the one that is written
   Moved moved_;
   std::optional<ModelProto> text_;
   std::optional<DataFile> data_;

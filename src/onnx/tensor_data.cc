@@ -1,4 +1,4 @@
-// TensorProto and its kin to values, every claim checked; and back.
+// Converts TensorProto and similar messages to values, checking every claim; and back.
 #include "onnx/tensor_data.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ DataType type_of_number(const std::optional<std::string>& name, int32_t number) 
   return static_cast<DataType>(number);
 }
 
-/// Calls f(begin, end) for pieces of [0, n), asking in between.
+/// Calls f(begin, end) for pieces of [0, n), checking `control` in between.
 template <class F>
 void each_piece(size_t n, RunControl* control, F&& f) {
   constexpr size_t piece = 65536;
@@ -48,7 +48,7 @@ void each_piece(size_t n, RunControl* control, F&& f) {
 
 bool six_bits(DataType t) { return t == DataType::float6e2m3 || t == DataType::float6e3m2; }
 
-/// Bytes of raw_data: the six-bit floats lie packed there, four in three bytes.
+/// Returns the bytes of raw_data: six-bit floats are packed there, four in three bytes.
 uint64_t raw_size(DataType t, int64_t count) {
   if (six_bits(t)) return (static_cast<uint64_t>(count) * 6 + 7) / 8;
   return bytes_for(t, static_cast<size_t>(count));
@@ -97,7 +97,7 @@ void check_raw_size(const TensorProto& p, const Bytes& raw, DataType t, int64_t 
            std::to_string(raw.size()), "dims, data_type and data must agree");
 }
 
-/// From so many bytes on a copy is worth avoiding.
+/// Copies of at least so many bytes are worth avoiding.
 constexpr size_t large = 65536;
 
 Tensor from_raw(const TensorProto& p, const Bytes& raw, DataType t, Shape shape, int64_t count,
@@ -120,7 +120,7 @@ Tensor from_raw(const TensorProto& p, const Bytes& raw, DataType t, Shape shape,
   return out;
 }
 
-/// The typed fields: which one belongs to the type, and how many entries it must have.
+/// Checks that the typed field of the type has the right number of entries.
 template <class T>
 void need_entries(const TensorProto& p, const std::vector<T>& list, std::string_view field, int64_t n) {
   if (static_cast<int64_t>(list.size()) != n)
@@ -128,8 +128,8 @@ void need_entries(const TensorProto& p, const std::vector<T>& list, std::string_
            std::to_string(list.size()), "dims, data_type and data must agree");
 }
 
-/// Entries of int32_data hold bits or values of the type; producers do not agree on the sign, so both
-/// readings are taken.
+/// Entries of int32_data are bits or values of the type; exporters do not agree on the sign, so both are
+/// accepted.
 void check_width(const TensorProto& p, DataType t, int bits, RunControl* control) {
   if (t == DataType::boolean || bits == 32) return;
   const int64_t low = six_bits(t) ? 0 : -(int64_t{1} << (bits - 1)), high = (int64_t{1} << bits) - 1;
@@ -291,7 +291,7 @@ SparseTensor to_sparse(const SparseTensorProto& p, const Model* where) {
 }
 
 Tensor to_dense(const SparseTensorProto& p, const Model* where) {
-  // A few bytes may claim terabytes: what a dense copy may take is bounded.
+  // A few bytes may claim terabytes, so the dense copy is bounded.
   constexpr int64_t most = int64_t{1} << 31;
   const SparseTensor s = to_sparse(p, where);
   const int64_t total = count_of(s.shape);

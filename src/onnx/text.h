@@ -21,14 +21,14 @@ inline constexpr std::array<std::string_view, 15> attribute_types = {
 inline constexpr std::string_view sequence = "seq", map = "map", optional = "optional",
                                   sparse_tensor = "sparse_tensor", opaque = "opaque";
 
-/// The element type of that name in this format; nothing for other words.
+/// Returns the element type of that name in this format; nothing for other words.
 inline std::optional<DataType> element_type(std::string_view word) {
   for (int i = 1; i < data_type_count; ++i)
     if (onnx_name_of(static_cast<DataType>(i)) == word) return static_cast<DataType>(i);
   return std::nullopt;
 }
 
-/// Words that begin a type: as a name, such a word is quoted.
+/// Returns whether the word begins a type: as a name, such a word is quoted.
 inline bool begins_type(std::string_view word) {
   return word == sequence || word == map || word == optional || word == sparse_tensor || word == opaque ||
          element_type(word);

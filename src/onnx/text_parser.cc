@@ -1,4 +1,4 @@
-// Messages from the ONNX text format.
+// Parses messages in the ONNX text format.
 #include <algorithm>
 
 #include "lathe/error.h"
@@ -117,7 +117,7 @@ class Parser {
     if (!domain.empty()) n.domain = std::move(domain);
     n.op_type = std::move(word);
     if (in_.take(':')) n.overload = name();
-    // Attributes stand before or after the inputs.
+    // Attributes are before or after the inputs.
     const auto attributes = [&] {
       if (in_.peek() == '<')
         list('<', '>', [&] {
@@ -181,7 +181,7 @@ class Parser {
     in_.need('=');
     in_.need('>');
   }
-  /// Names of inputs or outputs; nothing before a comma is an empty one, a trailing comma is ignored.
+  /// Reads names of inputs or outputs; nothing before a comma is an empty name, a trailing comma is ignored.
   void operands(std::vector<std::string>& names) {
     while (name_follows() || in_.peek() == ',') {
       std::string& s = add(names);
@@ -421,7 +421,7 @@ class Parser {
         add(a.type_protos) = std::move(*one.tp);
     }
   }
-  /// One value; its type follows from how it looks where none is wanted.
+  /// Reads one value; without a wanted type it follows from the form of the value.
   void single(AttributeProto& a, int32_t wanted) {
     const std::string_view w = in_.peek_word();
     if (wanted == AttributeProto::GRAPH) {

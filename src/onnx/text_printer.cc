@@ -1,4 +1,4 @@
-// Messages in the ONNX text format.
+// Prints messages in the ONNX text format.
 #include <charconv>
 #include <cmath>
 
@@ -282,7 +282,7 @@ class Printer {
     tensor_type(t.data_type, t.dims);
     tensor_name(t.name, initializer);
     if (t.is_external()) {
-      if (!initializer) out_ += "= ";  // else a scalar's type would take the bracket for its shape
+      if (!initializer) out_ += "= ";  // else the bracket would be read as the shape of a scalar's type
       return print(t.external_data);
     }
     out_ += "{";
@@ -302,8 +302,8 @@ class Printer {
     print(t.indices ? *t.indices : none, false);
     out_ += "}";
   }
-  /// As the typed fields hold them: narrow floats by their bits, packed types by their bytes, complex numbers
-  /// in pairs.
+  /// Values are printed as the typed fields hold them: narrow floats by their bits, packed types by their
+  /// bytes, complex numbers in pairs.
   void data(const Tensor& t) {
     const size_t n = static_cast<size_t>(t.size());
     auto elements = [&]<class T>(size_t count) {
@@ -369,7 +369,7 @@ class Printer {
   void print(const AttributeProto& a) {
     const int32_t kind = kind_of(a);
     name(a.name.value_or(""));
-    if (kind != AttributeProto::UNDEFINED) {  // of a reference
+    if (kind != AttributeProto::UNDEFINED) {  // undefined for a reference
       out_ += ": ";
       out_ += text::attribute_types[static_cast<size_t>(kind)];
     }

@@ -1,4 +1,4 @@
-// Characters of the ONNX text format into words, numbers and quoted strings.
+// Splits the ONNX text format into words, numbers and quoted strings.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class Scanner {
     throw Error(std::move(d));
   }
 
-  /// The next character that is no space or comment; 0 at the end.
+  /// Returns the next character that is no space or comment; 0 at the end.
   char peek() {
     did(1);
     for (;;) {
@@ -51,7 +51,7 @@ class Scanner {
   }
   bool at_end() { return peek() == 0 && at_ == all_.size(); }
 
-  /// An identifier; empty where none begins.
+  /// Returns an identifier; empty if none begins.
   std::string_view word() {
     peek();
     const size_t from = at_;
@@ -78,7 +78,7 @@ class Scanner {
     return s;
   }
 
-  /// The characters of a number: digits, a fraction, an exponent; or inf, infinity, nan; with a sign.
+  /// Returns the characters of a number: digits, a fraction, an exponent; or inf, infinity, nan; with a sign.
   std::string_view number() {
     peek();
     const size_t from = at_;
@@ -117,16 +117,16 @@ class Scanner {
  private:
   static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-  /// Asks the caller now and then whether to go on.
+  /// Checks `control` after every 65,536 characters.
   void did(size_t characters) {
-    if (!control_ || (since_asked_ += characters) < 65536) return;
+    if (!control_ || (since_check_ += characters) < 65536) return;
     control_->check();
-    since_asked_ = 0;
+    since_check_ = 0;
   }
 
   std::string_view all_;
   RunControl* control_;
-  size_t at_ = 0, since_asked_ = 0;
+  size_t at_ = 0, since_check_ = 0;
 };
 
 }  // namespace lathe::onnx::text

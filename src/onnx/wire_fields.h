@@ -221,7 +221,8 @@ void visit_fields(Is<OptionalProto> auto& m, auto&& f) {
   f(7, "optional_value", m.optional_value);
 }
 
-/// Is the field one of those of which the message has at most one? The last one counts.
+/// Returns whether the field is a member of a oneof: the message has at most one of them, and the last one
+/// counts.
 constexpr bool is_alternative(const auto&, int) { return false; }
 constexpr bool is_alternative(const TypeProto&, int number) { return number != 6; }
 constexpr bool is_alternative(const TensorShapeProto::Dimension&, int number) { return number <= 2; }
@@ -233,7 +234,7 @@ concept Message = requires(T& m) {
   visit_fields(m, [](int, std::string_view, auto&, auto...) {});
 };
 
-/// The messages that are read and written on their own.
+/// The messages that can be read and written by themselves.
 #define LATHE_WHOLE_MESSAGES(F) \
   F(ModelProto)                 \
   F(GraphProto)                 \

@@ -9,26 +9,10 @@
 #include "lathe/error.h"
 #include "onnx/memory_budget.h"
 #include "onnx/wire_fields.h"
+#include "onnx/wire_types.h"
 
 namespace lathe::onnx::wire {
 namespace {
-
-enum WireType { varint = 0, fixed64 = 1, delimited = 2, group_start = 3, group_end = 4, fixed32 = 5 };
-
-// What a C++ member is on the wire.
-template <class T>
-inline constexpr bool is_text = std::is_same_v<T, std::string> || std::is_same_v<T, Bytes>;
-template <class T>
-constexpr int wire_type_of() {
-  if constexpr (std::is_same_v<T, float>)
-    return fixed32;
-  else if constexpr (std::is_same_v<T, double>)
-    return fixed64;
-  else if constexpr (std::is_arithmetic_v<T>)
-    return varint;
-  else
-    return delimited;
-}
 
 template <class T>
 struct ListElement {
@@ -39,9 +23,9 @@ struct ListElement<std::vector<T>> {
   static constexpr size_t size = sizeof(T);
 };
 
-/// Room for more elements. At least twice what there was: a file may bring a list in a million pieces.
+/// Reserves room for more elements, at least twice the capacity: a file may have a list in a million pieces.
 template <class T>
-void make_room(std::vector<T>& list, size_t more) {
+void reserve_more(std::vector<T>& list, size_t more) {
   if (list.capacity() - list.size() < more)
     list.reserve(std::max(list.size() + more, list.empty() ? more : 2 * list.capacity()));
 }
@@ -94,7 +78,7 @@ class Reader {
     uint64_t number;
     int type;
   };
-  /// Where we are, for messages of errors: "graph", "node[3]".
+  /// The current position, for error messages: "graph", "node[3]".
   struct Step {
     std::string_view field;
     size_t index = no_index;
@@ -118,10 +102,10 @@ class Reader {
     d.remedy = std::move(remedy);
     throw Error(std::move(d));
   }
-  /// Asks whether to go on, once in so many fields or bytes of lists.
+  /// Checks `control` after so many fields or bytes of lists.
   void did(size_t work) {
-    if ((since_asked_ += work) < 65536) return;
-    since_asked_ = 0;
+    if ((since_check_ += work) < 65536) return;
+    since_check_ = 0;
     if (control_) control_->check();
   }
   void charge(const char* at, uint64_t bytes) {
@@ -146,7 +130,7 @@ class Reader {
       fail(at, Code::wire_malformed, "a field number in 1…536870911", std::to_string(tag >> 3));
     return {tag >> 3, static_cast<int>(tag & 7)};
   }
-  // Not protozero's reader: it cuts lengths to 32 bits, and weights of more than 4 GB are real.
+  // This replaces protozero's reader, which truncates lengths to 32 bits: weights of more than 4 GB exist.
   std::string_view delimited_at(const char*& p, const char* end) const {
     const char* const at = p;
     const uint64_t length = varint_at(p, end);
@@ -216,10 +200,10 @@ class Reader {
     visit_fields(m, [&](int n, std::string_view, auto& member, auto...) {
       using T = std::remove_reference_t<decltype(member)>;
       if constexpr (ListElement<T>::size > 0)
-        // A single field may be all of a packed list: packed() makes room for that.
+        // A packed list may be in a single field: packed() reserves room for that.
         if (const size_t count = counts[static_cast<size_t>(n)]; count > 1 || ListElement<T>::size > 8) {
           charge(start, count * ListElement<T>::size);
-          make_room(member, count);
+          reserve_more(member, count);
         }
     });
   }
@@ -253,7 +237,7 @@ class Reader {
              "a packed list of whole elements of " + std::to_string(sizeof(T)) + " bytes",
              std::to_string(bytes.size()) + " bytes");
       const size_t old = to.size(), n = bytes.size() / sizeof(T);
-      make_room(to, n);
+      reserve_more(to, n);
       for (size_t i = 0; i < n;) {
         const size_t piece = std::min<size_t>(n - i, 65536);
         to.resize(old + i + piece);
@@ -267,7 +251,7 @@ class Reader {
         for (const char c : bytes.substr(i, 65536)) count += static_cast<unsigned char>(c) < 0x80;
         did(16384);
       }
-      make_room(to, count);
+      reserve_more(to, count);
       const char* p = bytes.data();
       const char* const end = p + bytes.size();
       while (p < end) {
@@ -327,7 +311,7 @@ class Reader {
   }
 
   RunControl* control_;
-  size_t since_asked_ = 0;
+  size_t since_check_ = 0;
   const char* start_;
   size_t max_depth_;
   std::shared_ptr<const void> owner_;

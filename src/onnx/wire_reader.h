@@ -9,9 +9,8 @@
 
 namespace lathe::onnx::wire {
 
-/// `bytes` must outlive the message where `owner` keeps it alive (large byte fields become views); without an
-/// owner they are copied.
-/// `control` is asked now and then.
+/// `bytes` must outlive the message if `owner` keeps it alive (large byte fields become views); without an
+/// owner they are copied. `control` is checked now and then.
 template <class M>
 M read(std::string_view bytes, const LoadOptions& options, std::shared_ptr<const void> owner,
        RunControl* control = nullptr);

@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "onnx/wire_fields.h"
+#include "onnx/wire_types.h"
 
 namespace lathe::onnx::wire {
 namespace {
-
-enum WireType { varint = 0, fixed64 = 1, delimited = 2, fixed32 = 5 };
 
 uint64_t varint_size(uint64_t v) {
   uint64_t n = 1;
@@ -30,19 +29,8 @@ template <class T>
 uint64_t scalar_size(T v) {
   return std::is_floating_point_v<T> ? sizeof(T) : varint_size(as_varint(v));
 }
-template <class T>
-constexpr int wire_type_of() {
-  if constexpr (std::is_same_v<T, float>)
-    return fixed32;
-  else if constexpr (std::is_same_v<T, double>)
-    return fixed64;
-  else
-    return varint;
-}
 inline std::string_view text_of(const std::string& s) { return s; }
 inline std::string_view text_of(const Bytes& b) { return b.view(); }
-template <class T>
-inline constexpr bool is_text = std::is_same_v<T, std::string> || std::is_same_v<T, Bytes>;
 
 template <class M>
 const M& chosen(const M& m, const StandIn& stand_in) {
@@ -118,7 +106,7 @@ class Writer {
  public:
   Writer(std::vector<uint64_t> sizes, const Sink& sink, const StandIn& stand_in)
       : sizes_(std::move(sizes)), sink_(sink), stand_in_(stand_in) {
-    buffer_.reserve(most);
+    buffer_.reserve(max_buffered);
   }
 
   template <Message M>
@@ -136,12 +124,12 @@ class Writer {
   }
 
  private:
-  static constexpr size_t most = 1 << 16;
+  static constexpr size_t max_buffered = 1 << 16;
 
   void put(uint64_t v) { protozero::add_varint_to_buffer(&buffer_, v); }
   void bytes(std::string_view s) {
-    if (buffer_.size() + s.size() > most) finish();
-    if (s.size() > most)
+    if (buffer_.size() + s.size() > max_buffered) finish();
+    if (s.size() > max_buffered)
       sink_(s);
     else
       buffer_.append(s);
@@ -152,7 +140,7 @@ class Writer {
       buffer_.append(reinterpret_cast<const char*>(&v), sizeof v);
     else
       put(as_varint(v));
-    if (buffer_.size() > most) finish();
+    if (buffer_.size() > max_buffered) finish();
   }
   template <class T>
   void one(int number, const T& v) {

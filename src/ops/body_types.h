@@ -1,4 +1,4 @@
-// What inference of operators with bodies has in common: the types of loop states, and what may leave a body.
+// Types of loop states and of what leaves a body, for the inference of operators with bodies.
 #pragma once
 
 #include <set>
@@ -7,7 +7,7 @@
 
 namespace lathe {
 
-/// Keeps what bodies give in the words of the graph around them: sizes in symbols that only the body knows
+/// Converts types of a body's outputs for the graph around it: sizes in symbols that only the body knows
 /// (those that it declares for itself, or that its data decide) become unknown outside.
 class BodyBoundary {
  public:
@@ -38,25 +38,24 @@ class BodyBoundary {
   std::set<std::string, std::less<>> outside_;
 };
 
-/// May states have another shape after an iteration than before it? Those of a Loop; a Scan's keep theirs.
+/// Whether states may change their shape in an iteration: those of a Loop may, those of a Scan may not.
 enum class StateShapes : uint8_t { change, stay };
 
-/// The types of a loop's states, widened until the body gives what it was given: a size that changes becomes
-/// unknown, then, where the rank changes, the shape. Each can happen once, so this ends.
+/// The types of a loop's states, widened until the body returns the types that it takes: a size that changes
+/// becomes unknown, then, if the rank changes, the shape. Each can happen once, so this ends.
 class LoopStates {
  public:
   explicit LoopStates(std::vector<ValueType> initial, StateShapes shapes = StateShapes::change)
       : types_(std::move(initial)), shapes_(shapes) {}
   const std::vector<ValueType>& types() const { return types_; }
-  /// Takes what one pass through the body gave; false when nothing had to be widened. A state that changes
-  /// its kind or element type is an error.
+  /// Widens the states by the types that one pass through the body returned; false if nothing had to be
+  /// widened. A state that changes its kind or element type is an error.
   bool widen(std::span<const ValueType> given) {
     bool changed = false;
     for (size_t i = 0; i < types_.size(); ++i) changed |= widen(i, types_[i], given[i]);
     return changed;
   }
-  /// The type of a state after the loop, the body having given `given`: one that enters as an optional may
-  /// leave as its element.
+  /// The type of a state after the loop if the body returned `given`: an optional may leave as its element.
   ValueType leaving(size_t i, const ValueType& given) const {
     const ValueType& state = types_[i];
     return unwraps(state, given) ? join(*state.inner, given).value_or(given) : state;
@@ -80,7 +79,7 @@ class LoopStates {
                   given.str(), "cast or reshape the state at the end of the body");
     return !unwraps(state, given) && widen(state, given);
   }
-  /// Of two types that have a common one.
+  /// Widens `state` by `given`, which have a common type.
   bool widen(ValueType& state, const ValueType& given) {
     if (state.inner && given.inner) {
       ValueType inner = *state.inner;

@@ -25,7 +25,7 @@ struct OpCase {
   std::vector<bool> constant;   // per input: given as an initializer instead of an input
   std::vector<Value> expected;  // empty: judged by the reference kernel
   size_t outputs = 1;
-  double rtol = 0, atol = 0;  // 0: from the operator's contract
+  double rtol = 0, atol = 0;  // 0: from the operator's tolerance
 
   template <class T>
   OpCase& input(Shape shape, const std::vector<T>& v) {
@@ -92,7 +92,7 @@ class CaseTable {
   std::deque<OpCase> cases_;
 };
 
-/// Generated: the cases of all rooms.
+/// Generated: the cases of all operators.
 void collect_all_cases(CaseTable& all);
 
 }  // namespace lathe

@@ -1,5 +1,5 @@
-// What references of numeric operators share: inputs in the type that arithmetic is done in, and the way
-// back.
+// Conversions of inputs to the type that arithmetic is done in, and of outputs back, for the references of
+// numeric operators.
 #pragma once
 
 #include <cmath>
@@ -51,7 +51,7 @@ class ComputeOutput {
   ComputeOutput(Tensor& out, KernelContext& c)
       : out_(out), c_(c), wide_(is_narrow() ? temporary(c, DataType::float32, out.shape()) : out) {}
   Tensor& tensor() { return wide_; }
-  /// Rounds the elements to the output's own type, where that is narrower.
+  /// Rounds the elements to the output's own type, if that is narrower.
   void finish() {
     if (!is_narrow()) return;
     for_type(out_.type(), Types<Float16, BFloat16>{}, [&]<class T> {

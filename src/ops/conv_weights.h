@@ -1,40 +1,40 @@
-// Where the kernels of Conv and ConvTranspose have their weights from, and what they ask of them.
+// The sources of the weights of Conv, ConvTranspose and DeformConv, and what the kernels require of them.
 #pragma once
 
-#include "cpu/ask.h"
-#include "cpu/half.h"
+#include "cpu/simd/f16.h"
+#include "cpu/support.h"
 
 namespace lathe {
 
-/// Packed constants of float32 or of 16 bits, or what a run brings.
-enum class WeightsFrom : uint8_t { packed, half, given };
+/// Packed constants of float32 or of 16 bits, or weights that only a run knows.
+enum class WeightsFrom : uint8_t { packed, f16, given };
 
 /// A refusal unless input 1 are weights of that kind, for one to three spatial axes, and all else is float32.
 template <WeightsFrom kind>
-std::optional<Verdict> refuse_weights(const KernelRequest& r) {
+std::optional<Support> refuse_weights(const KernelQuery& r) {
   constexpr bool constant = kind != WeightsFrom::given;
   if (auto refusal = cpu::refuse_unless_float32_with_weights(r, 1)) return *refusal;
-  const KernelRequest::Operand& w = r.inputs[1];
-  if (constant && !w.constant) return Verdict::no("the weights are not constant");
-  if (!constant && w.constant) return Verdict::no("the weights are constant, better packed once");
-  if (cpu::is_half(w.type) != (kind == WeightsFrom::half))
-    return Verdict::no(kind == WeightsFrom::half ? "weights not of 16 bits" : "weights not of float32");
-  if (!w.shape) return Verdict::no("weights of unknown rank");
-  if (w.shape->size() < 3) return Verdict::no("no spatial axis");
-  if (w.shape->size() > 5) return Verdict::no("more than three spatial axes");
+  const KernelQuery::Operand& w = r.inputs[1];
+  if (constant && !w.constant) return Support::no("the weights are not constant");
+  if (!constant && w.constant) return Support::no("the weights are constant, better packed once");
+  if (cpu::is_f16(w.type) != (kind == WeightsFrom::f16))
+    return Support::no(kind == WeightsFrom::f16 ? "weights not of 16 bits" : "weights not of float32");
+  if (!w.shape) return Support::no("weights of unknown rank");
+  if (w.shape->size() < 3) return Support::no("no spatial axis");
+  if (w.shape->size() > 5) return Support::no("more than three spatial axes");
   return std::nullopt;
 }
 
-/// Packs constant weights by pack_floats(from, to), widened before and narrowed again where they are halves.
-template <Isa isa, bool half, class F>
+/// Packs constant weights by pack_floats(from, to); those of 16 bits are widened first and narrowed again.
+template <Isa isa, bool f16, class F>
 void pack_weights(const Tensor& w, Tensor& to, Workers& workers, F&& pack_floats) {
-  if constexpr (half)
-    cpu::pack_narrow(isa, w, to, workers, pack_floats);
+  if constexpr (f16)
+    cpu::pack_f16(isa, w, to, workers, pack_floats);
   else
     pack_floats(cpu::floats(w), cpu::floats(to));
 }
 
-/// Floats in whole cache lines: scratch memory follows.
+/// Rounds a number of floats up to whole cache lines, because scratch memory follows.
 inline int64_t whole_lines_of(int64_t floats) {
   constexpr int64_t line = 16;
   return (floats + line - 1) / line * line;

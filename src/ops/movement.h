@@ -1,4 +1,4 @@
-// What operators that only move elements share: they are written once per element size, and packed types
+// Helpers of operators that only move elements: these are written once per element size, and packed types
 // pass through as bytes.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace lathe {
 
-/// Elements of whole bytes: the tensor itself, or what widened() makes of a packed one.
+/// Elements of whole bytes: the tensor itself, or a packed one after widened().
 inline Tensor unpacked(const Tensor& t) { return is_packed(t.type()) ? widened(t) : t; }
 
 /// An output whose elements are whole bytes while a kernel writes them.
@@ -21,7 +21,7 @@ class ByteOutput {
   explicit ByteOutput(Tensor& out)
       : out_(out), bytes_(is_packed(out.type()) ? Tensor(DataType::uint8, out.shape()) : out) {}
   Tensor& tensor() { return bytes_; }
-  /// Packs the elements again, where that is needed.
+  /// Packs the elements again, if that is needed.
   void finish() {
     if (is_packed(out_.type())) narrow_into(bytes_, out_);
   }
@@ -41,7 +41,7 @@ void move_elements(const Tensor& in, Tensor& out, F&& f) {
   to.finish();
 }
 
-/// Copies all elements; nothing when both are the same memory.
+/// Copies all elements; does nothing if both are the same memory.
 inline void copy_elements(const Tensor& in, Tensor& out, KernelContext& c) {
   if (in.data() == out.data() || in.size() == 0) return;
   Poller poll(c);
@@ -63,7 +63,7 @@ void copy_reshaped(const Op&, KernelContext& c) {
   copy_elements(in, out, c);
 }
 
-/// Out of the loops that look at indices, which keeps them in registers.
+/// A function of its own, so that loops over indices keep these in registers.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_index(const KernelContext& c, int64_t index,
                                                                 int64_t size) {
   c.fail(Code::run_bad_index, "an index in [" + std::to_string(-size) + ", " + std::to_string(size) + ")",
@@ -91,7 +91,7 @@ inline size_t axis_of(int64_t axis, size_t rank) {
 /// The transpose of a matrix: `columns` long pieces of `rows` elements, `column` elements apart. In squares,
 /// so that all of a line that was read is used while a cache holds it.
 template <class T>
-void copy_turned(const T* from, int64_t column, int64_t rows, int64_t columns, T* to, Poller& poll) {
+void copy_transposed(const T* from, int64_t column, int64_t rows, int64_t columns, T* to, Poller& poll) {
   constexpr int64_t side = 32;
   for (int64_t i = 0; i < rows; i += side)
     for (int64_t j = 0; j < columns; j += side) {
@@ -112,8 +112,8 @@ void copy_strided(const T* from, T* to, const Shape& shape, const Shape& strides
     Odometer at({shape.begin(), shape.end() - 2}, {strides.begin(), strides.end() - 2});
     Poller poll(c);
     do
-      copy_turned(from + at.offset(), strides.back(), rows, columns, std::exchange(to, to + rows * columns),
-                  poll);
+      copy_transposed(from + at.offset(), strides.back(), rows, columns,
+                      std::exchange(to, to + rows * columns), poll);
     while (at.next());
     return;
   }
@@ -141,11 +141,11 @@ void copy_strided(const T* from, T* to, const Shape& shape, const Shape& strides
   } while (at.next());
 }
 
-/// For each axis, where its indices lie.
+/// The offsets of each axis's indices.
 using IndexTables = std::pmr::vector<std::pmr::vector<int64_t>>;
 
-/// For every index of `shape` in row-major order, the element at the sum of what the axes' tables say, in
-/// elements; a negative entry stands for `constant`.
+/// Copies, for every index of `shape` in row-major order, the element at the sum of its axes' table entries;
+/// a negative entry means `constant`.
 template <class T>
 void copy_by_tables(const T* from, T* to, const Shape& shape, const IndexTables& tables, const T& constant,
                     KernelContext& c) {

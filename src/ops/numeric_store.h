@@ -1,4 +1,4 @@
-// How results of interpolation are stored as elements of any numeric type.
+// Stores results of interpolation as elements of any numeric type.
 #pragma once
 
 #include <cmath>
@@ -23,7 +23,7 @@ T store_rounded(double v) {
   }
 }
 
-/// What interpolation sees of an element: a number, or two where it is complex.
+/// The numbers that interpolation reads of an element: one, or two if it is complex.
 inline int64_t parts_of(DataType t) { return is_complex(t) ? 2 : 1; }
 
 /// Calls f.operator()<T>() with the type of those numbers.

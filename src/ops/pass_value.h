@@ -1,4 +1,4 @@
-// How kernels hand on values that they did not make.
+// Outputs that are values which the kernel did not make.
 #pragma once
 
 #include "ops/movement.h"

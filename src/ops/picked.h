@@ -7,8 +7,8 @@
 
 namespace lathe {
 
-/// The indices in row-major order, and what they name: an index stands for the element at its own place, but
-/// along the axis at the index. Axes that run on in both tensors are joined.
+/// Indices in row-major order and their elements: an index selects the element at its own position, but along
+/// the axis at the index. Axes that are contiguous in both tensors are joined.
 class PickedAxis {
  public:
   /// Refuses indices that are larger than the data, but for the axis.
@@ -35,8 +35,8 @@ class PickedAxis {
     }
   }
 
-  /// Calls f(first, offset, n) for the runs of the indices [begin, end): the places of `n` of them from the
-  /// `first` on are `step()` apart, from `offset` on.
+  /// Calls f(first, offset, n) for runs of the indices [begin, end): the positions of `n` of them, from
+  /// `first` on, begin at `offset` and are `step()` apart.
   template <class F>
   void each_run(int64_t begin, int64_t end, F&& f) const {
     const size_t rank = sizes_.size();
@@ -63,7 +63,7 @@ class PickedAxis {
   int64_t step() const { return strides_[0]; }
 
   int64_t extent;  // elements along the axis
-  int64_t pick;    // the distance of neighbours along it
+  int64_t pick;    // the distance of neighbors along it
 
  private:
   Shape sizes_, strides_;  // innermost first

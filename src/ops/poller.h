@@ -1,4 +1,4 @@
-// How kernels ask in time whether they should stop: by the work they have done since they last asked.
+// How kernels poll in time whether they should stop: by the work they have done since the last poll.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace lathe {
 
-/// Asks once every so many elements: some tenths of a millisecond of work.
+/// Polls once every so many elements: some tenths of a millisecond of work.
 class Poller {
  public:
   static constexpr int64_t every = 65536;
@@ -18,8 +18,8 @@ class Poller {
     c_.poll();
     since_ = 0;
   }
-  /// Calls f(begin, end) for pieces of [0, n), however large it is, asking in between. `cost` of one of them:
-  /// in elements.
+  /// Calls f(begin, end) for pieces of [0, n), however large it is, and polls in between. `cost` of one of
+  /// them: in elements.
   template <class F>
   void pieces(int64_t n, int64_t cost, F&& f) {
     const int64_t piece = std::max<int64_t>(1, every / std::max<int64_t>(1, cost));

@@ -1,4 +1,4 @@
-// Inputs that hold sizes and axes: how shape rules read them.
+// How shape rules read inputs that hold sizes and axes.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace lathe {
 
-/// The sizes as numbers, where every one is a number.
+/// The sizes as numbers, if all are known.
 template <class D>
 std::optional<Shape> known_shape(const std::vector<D>& sizes) {
   Shape shape;
@@ -20,10 +20,10 @@ std::optional<Shape> known_shape(const std::vector<D>& sizes) {
   return shape;
 }
 
-/// Declares an output of known rank, of which nothing else is known; at run time the sizes always are.
+/// Declares an output of known rank and unknown sizes; at run time the sizes are always known.
 template <class D>
 void output_of_rank(ShapeContext<D>& c, int64_t rank) {
-  // Of a scalar nothing is left to be known, but whether the operands fit is.
+  // A scalar has no unknown sizes, but whether the operands fit is unknown.
   if (!c.data_dependent()) return;
   std::vector<D> shape;
   for (int64_t i = 0; i < rank; ++i) {
@@ -34,7 +34,7 @@ void output_of_rank(ShapeContext<D>& c, int64_t rank) {
   c.output(0, std::move(shape));
 }
 
-/// How many sizes a 1-D input holds, where that is known.
+/// The number of sizes in a 1-D input, if it is known.
 template <class D>
 std::optional<int64_t> count_of_sizes(const ShapeContext<D>& c, size_t input) {
   c.require(c.rank(input) == 1, "sizes of rank 1", "rank " + std::to_string(c.rank(input)));
@@ -44,7 +44,7 @@ std::optional<int64_t> count_of_sizes(const ShapeContext<D>& c, size_t input) {
   return count;
 }
 
-/// The sizes that an input holds, none of them negative; null where they are not known.
+/// The sizes that an input holds, none of them negative; null if they are not known.
 template <class D>
 const std::vector<D>* sizes_input(const ShapeContext<D>& c, size_t input) {
   const auto* sizes = c.values(input);
@@ -56,7 +56,7 @@ const std::vector<D>* sizes_input(const ShapeContext<D>& c, size_t input) {
   return sizes;
 }
 
-/// The axes that an input names, sorted, within [0, rank); nothing where they are not known yet.
+/// The axes that an input names, sorted, within [0, rank); nothing if they are not known yet.
 template <class D>
 std::optional<std::vector<int64_t>> axes_input(const ShapeContext<D>& c, size_t input, int64_t rank) {
   auto axes = c.numbers(input);

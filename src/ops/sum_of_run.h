@@ -7,7 +7,7 @@
 
 namespace lathe {
 
-/// The sum of f(x), of doubles, over a run of neighbours.
+/// The sum of f(x), of doubles, over a run of neighbors.
 template <class F>
 double sum_of_run(const float* x, int64_t n, Poller& poll, F f) {
   constexpr int64_t terms = 8;  // side by side

@@ -29,17 +29,17 @@ struct WindowAxis {
   }
   /// One more than the greatest k whose position is not past the input: [first_inside, end_inside) reads it.
   int64_t end_inside(int64_t o) const { return end_before(in, o); }
-  /// How many k fall on the input or its padding; less than `kernel` only in ceil mode.
+  /// The number of k on the input or its padding; less than `kernel` only in ceil mode.
   int64_t count_padded(int64_t o) const { return end_before(in + pad_end, o); }
 
  private:
   int64_t end_before(int64_t limit, int64_t o) const {
-    const int64_t room = limit - start(o);
-    return room <= 0 ? 0 : std::min(kernel, ceil_div(room, dilation));
+    const int64_t space = limit - start(o);
+    return space <= 0 ? 0 : std::min(kernel, ceil_div(space, dilation));
   }
 };
 
-/// The attributes. Empty vectors stand for the defaults.
+/// The attributes. Empty vectors mean the defaults.
 struct Windowing {
   std::string auto_pad = "NOTSET";
   std::vector<int64_t> pads, strides, dilations;
@@ -47,13 +47,13 @@ struct Windowing {
 
   int64_t stride(size_t axis) const { return strides.empty() ? 1 : strides[axis]; }
   int64_t dilation(size_t axis) const { return dilations.empty() ? 1 : dilations[axis]; }
-  /// The attribute; only where nothing is padded automatically.
+  /// The attribute; only valid without automatic padding.
   int64_t pad_begin(size_t axis) const { return pads.empty() ? 0 : pads[axis]; }
   int64_t pad_end(size_t axis) const { return pads.empty() ? 0 : pads[pads.size() / 2 + axis]; }
   bool same() const { return auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER"; }
   bool explicit_pads() const { return auto_pad.empty() || auto_pad == "NOTSET"; }
 
-  /// Are there as many numbers as so many spatial axes take?
+  /// Returns whether the lists have as many numbers as `axes` spatial axes need.
   bool counts_fit(size_t axes) const {
     const auto fits = [](const std::vector<int64_t>& list, size_t n) {
       return list.empty() || list.size() == n;
@@ -61,7 +61,8 @@ struct Windowing {
     return fits(strides, axes) && fits(dilations, axes) && fits(pads, 2 * axes);
   }
 
-  /// Counts and signs for so many spatial axes; every size within 31 bits, so that positions never overflow.
+  /// Checks counts and signs for `axes` spatial axes; every size is within 31 bits, so that positions never
+  /// overflow.
   template <class D>
   void check(const ShapeContext<D>& c, size_t axes) const {
     if (!same() && !explicit_pads() && auto_pad != "VALID")

@@ -1,4 +1,4 @@
-// What is done to the scores of attention before softmax, in the spellings of exporters, and what it becomes
+// What is done to the scores of attention before softmax, as exporters decompose them, and what it becomes
 // as the mask of Attention.
 #pragma once
 
@@ -11,12 +11,12 @@ namespace lathe {
 
 /// One thing that is done to the scores.
 struct Masking {
-  ValueId mask = no_id;     // what is added; or what chooses, by truths or by 0 and 1
-  ValueId instead = no_id;  // what stands where a key is not chosen, where that is a value
+  ValueId mask = no_id;     // what is added; or what chooses, by booleans or by 0 and 1
+  ValueId instead = no_id;  // what replaces the score of a key that is not chosen, where that is a value
   bool negated = false;     // subtracted, not added
   bool chooses = false;
   bool unless = false;  // keys are kept where it is false
-  /// What stands instead is finite: it hides a key only where the row keeps another one.
+  /// What replaces scores is finite: it hides a key only where the row keeps another one.
   bool faint = false;
 };
 
@@ -27,15 +27,15 @@ inline bool hides(DataType t, double number) {
   return number == -std::numeric_limits<double>::infinity() || (number <= unseen && t != DataType::float16);
 }
 /// Elements that leave nothing after softmax where a score of the row is kept that is not as low: -10000, as
-/// 16 bits say it, and what is below.
+/// 16 bits represent it, and what is below.
 inline bool hides_beside_others(double number) { return number <= -9900; }
 
 /// Masks with more elements are not read.
-constexpr int64_t most_mask_elements = int64_t{1} << 22;
+constexpr int64_t max_mask_elements = int64_t{1} << 22;
 
 inline const Tensor* readable_mask(const View& view, ValueId v) {
   const Tensor* t = view.contents(v);
-  return t && t->rank() > 0 && t->size() > 0 && t->size() <= most_mask_elements ? t : nullptr;
+  return t && t->rank() > 0 && t->size() > 0 && t->size() <= max_mask_elements ? t : nullptr;
 }
 
 /// The number that `instead` is wherever `keep` is 0, where it is 0 wherever `keep` is 1 and there is nothing
@@ -155,7 +155,7 @@ inline bool every_row_keeps_a_key(const View& view, const Masking& m) {
   return true;
 }
 
-/// Whether this is a constant [.., n, n] that keeps what lies on the diagonal and below, and hides the rest.
+/// Whether this is a constant [.., n, n] that keeps what is on the diagonal and below, and hides the rest.
 inline bool keeps_the_past(const View& view, const Masking& m, const Dim& rows, const Dim& keys) {
   const Tensor* t = readable_mask(view, m.mask);
   if (!t || m.negated || !rows.is_constant() || !(rows == keys) ||
@@ -172,7 +172,7 @@ inline bool keeps_the_past(const View& view, const Masking& m, const Dim& rows, 
   return true;
 }
 
-/// What masks come to: something to add to the scores, or truths that say which keys a query sees.
+/// What masks come to: something to add to the scores, or booleans that select the keys that a query sees.
 class Bias {
  public:
   Bias(const View& view, Patch& p, DataType type) : view_(view), patch_(p), type_(type) {}
@@ -202,12 +202,12 @@ class Bias {
   /// A query that sees none of the keys chosen sees them all instead, and is 0, so that all count the same:
   /// what it becomes.
   ValueId see_all_where_none(ValueId query) {
-    Attributes number, truth;
+    Attributes number, boolean;
     number.set("to", static_cast<int64_t>(type_));
-    truth.set("to", static_cast<int64_t>(DataType::boolean));
+    boolean.set("to", static_cast<int64_t>(DataType::boolean));
     const ValueId any = patch_.add("ReduceMax", {patch_.add("Cast", {value_}, std::move(number)),
                                                  patch_.add_constant("axes", ints({-1}))});
-    const ValueId none = patch_.add("Not", {patch_.add("Cast", {any}, std::move(truth))});
+    const ValueId none = patch_.add("Not", {patch_.add("Cast", {any}, std::move(boolean))});
     value_ = patch_.add("Or", {value_, none});
     return patch_.add("Mul", {query, any});
   }
@@ -216,8 +216,8 @@ class Bias {
     if (rank_ == 3 && !one_batch_)
       value_ = patch_.add("Unsqueeze", {value_, patch_.add_constant("axes", ints({1}))});
   }
-  /// Has a row for every query, which ONNX Runtime wants, and a column for every key: a mask with fewer
-  /// columns would hide the keys that it lacks. `q` and `v` tell how many there are.
+  /// Gives it a row for every query, which ONNX Runtime requires, and a column for every key: a mask with
+  /// fewer columns would hide the keys that it lacks. Their numbers are the sizes of `q` and `v`.
   void cover(ValueId q, ValueId v, const Dim& rows, const Dim& keys, size_t rank) {
     const auto among = [](const std::vector<Dim>& list, const Dim& d) {
       return std::ranges::find(list, d) != list.end();

@@ -6,7 +6,7 @@ namespace lathe {
 namespace {
 
 /// A constant that is repeated to fit has at most this many elements.
-constexpr int64_t most_elements = int64_t{1} << 22;
+constexpr int64_t max_elements = int64_t{1} << 22;
 
 /// Axes of one shape that hold the elements of axes of the other.
 struct Group {
@@ -60,14 +60,14 @@ std::optional<ValueId> reshaped(const View& view, Patch& p, ValueId c, const Sym
   }
   ValueId v = c;
   if (repeated != sizes) {
-    if (count_of(Shape(repeated.begin(), repeated.end())) > most_elements) return std::nullopt;
+    if (count_of(Shape(repeated.begin(), repeated.end())) > max_elements) return std::nullopt;
     v = p.add("Expand", {v, p.add_constant("repeated", ints(repeated))});
   }
   return p.add("Reshape", {v, p.add_constant("shape", ints(shape))});
 }
 
 /// The anchor is the change back.
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_between_reshapes(const View& view, NodeId id) {
   const Node& back = view.node(id);
   const NodeId at = view.producer(back.inputs[0]);
   if (at == no_id || !view.read_once(back.inputs[0])) return std::nullopt;
@@ -97,11 +97,12 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 }  // namespace
 
 void pass_between_reshapes(PassList& all) {
-  all.push_back({.name = "between-reshapes",
-                 .says = "calculates with constants in the shape that there is before and after a detour",
-                 .level = OptimizationLevel::basic,
-                 .anchors = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"},
-                 .propose = propose});
+  all.push_back(
+      {.name = "between-reshapes",
+       .description = "calculates with constants in the shape that there is before and after a detour",
+       .level = OptimizationLevel::basic,
+       .anchors = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"},
+       .propose = propose_between_reshapes});
 }
 
 }  // namespace lathe

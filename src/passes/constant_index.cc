@@ -47,12 +47,12 @@ ValueId ConstantIndex::first_like(const Graph& g, ValueId v) {
       known.by_sample.emplace(sample(*g.constant_tensor(other), key), other);
     const size_t both = sample(*t, key);
     const auto [begin, end] = known.by_sample.equal_range(both);
-    const auto twin = std::find_if(
+    const auto equal = std::find_if(
         begin, end, [&](const auto& e) { return same_contents(*t, *g.constant_tensor(e.second)); });
-    if (twin == end)
+    if (equal == end)
       known.by_sample.emplace(both, at);
     else
-      known.first[at] = twin->second;
+      known.first[at] = equal->second;
   }
   return known.first[v];
 }

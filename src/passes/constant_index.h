@@ -8,7 +8,7 @@
 
 namespace lathe {
 
-/// Looks at each value once, when it is first asked for after the value was made.
+/// Looks at each value once, when it is first needed after the value was made.
 class ConstantIndex {
  public:
   /// The first constant that holds, bit for bit, what constant `v` does; `v` where there is none before it.

@@ -17,8 +17,8 @@ namespace {
 
 /// Sweeps over one graph, and patches at one node in a sweep; a set of passes that needs more works against
 /// itself. Whatever it did is right, so that is no reason to fail.
-constexpr int most_sweeps = 50;
-constexpr int most_patches_of_a_node = 100;
+constexpr int max_iterations = 50;
+constexpr int max_patches_per_node = 100;
 
 std::vector<const Pass*> chosen(const PassOptions& o) {
   const PassList& all = o.passes ? *o.passes : all_passes();
@@ -40,14 +40,14 @@ std::vector<const Pass*> chosen(const PassOptions& o) {
     std::string names;
     for (const Pass& p : all) names += (names.empty() ? "" : ", ") + std::string(p.name);
     if (!o.or_else.empty()) names += "; or " + o.or_else;
-    throw Error(Code::bad_argument, "optimise", "'+' or '-' and the name of a pass: " + names,
+    throw Error(Code::bad_argument, "optimize", "'+' or '-' and the name of a pass: " + names,
                 "'" + o.switches[i] + "'");
   }
   return list;
 }
 
-/// The oldest opset that may say what a node of the newest version says.
-int least_opset(const OpSchema& schema) {
+/// The oldest opset that may express what a node of the newest version does.
+int min_opset(const OpSchema& schema) {
   const std::vector<Version>& all = schema.versions();
   size_t i = all.size() - 1;
   while (i > 0 && !all[i - 1].deprecated && (all[i].into_previous || !all[i].from_previous)) --i;
@@ -69,27 +69,27 @@ class Driver {
     // since the graph was imported is held against the operators that read it before any pass relies on it.
     state_.believe_inferred = true;
     refuse_faulty_nodes(root, schemas_, state_);
-    if (!passes_.empty()) optimise(root);
+    if (!passes_.empty()) optimize(root);
   }
   Rewriting take() { return std::move(done_); }
 
  private:
-  void optimise(Graph& g) {
+  void optimize(Graph& g) {
     UseIndex uses(g);
     const std::vector<NodeId> all = g.order();
     for (auto at = all.rbegin(); at != all.rend(); ++at) remove_if_unread(g, uses, *at);
     bool changed = true;
-    for (int sweep = 0; changed && sweep < most_sweeps; ++sweep) {
+    for (int sweep = 0; changed && sweep < max_iterations; ++sweep) {
       changed = false;
       for (NodeId id : g.order()) {
         if (options_.control) options_.control->check();
-        for (int i = 0; i < most_patches_of_a_node && g.node(id).alive && improve(g, uses, id); ++i)
+        for (int i = 0; i < max_patches_per_node && g.node(id).alive && improve(g, uses, id); ++i)
           changed = true;
       }
     }
     done_.at_rest = done_.at_rest && !changed;
     for (NodeId id : g.order())
-      for (const Body& b : g.node(id).bodies) optimise(*b.graph);
+      for (const Body& b : g.node(id).bodies) optimize(*b.graph);
   }
 
   /// The first patch that a pass has for this node.
@@ -129,7 +129,7 @@ class Driver {
     Diagnostic fault;
     try {
       const std::optional<Patch> patch = pass.propose(view_of(g, uses), id);
-      if (!patch || patch->empty() || !can_be_said(*patch)) return false;
+      if (!patch || patch->empty() || !can_be_expressed(*patch)) return false;
       const Patch::Staged staged = staged_and_inferred(*patch, g);
       if (!others_take(*patch, staged, g) || drops_check(pass, *patch, staged, g, uses)) {
         take_back(*patch, staged, g);
@@ -173,7 +173,7 @@ class Driver {
     try {
       for (NodeId n : staged.added) {
         if (!schemas_.find(g.node(n).domain, g.node(n).op))
-          throw Error(Code::internal, "optimise", "an operator that there is", g.node(n).op);
+          throw Error(Code::internal, "optimize", "an operator that there is", g.node(n).op);
         infer_node(g, n, schemas_, state_);
       }
       for (const auto& [from, to] : staged.replaced) check_same(g, from, to);
@@ -239,9 +239,9 @@ class Driver {
       };
       bool checked = std::ranges::any_of(staged.added, [&](NodeId a) { return checks_the_same(g.node(a)); });
       for (const auto& [from, to] : staged.replaced) {
-        const NodeId twin = g.value(to).producer;
-        checked = checked || (twin != id && !removed.contains(twin) && checks_the_same(g.node(twin)) &&
-                              g.node(twin).inputs == n.inputs);
+        const NodeId equal = g.value(to).producer;
+        checked = checked || (equal != id && !removed.contains(equal) && checks_the_same(g.node(equal)) &&
+                              g.node(equal).inputs == n.inputs);
       }
       if (pass.keeps_checks && removed.contains(id)) continue;
       if (!checked && may_refuse(view, n)) return true;
@@ -253,13 +253,13 @@ class Driver {
     return View(g, uses, state_, schemas_, options_.exchangeable, constants_, options_.for_others);
   }
 
-  bool can_be_said(const Patch& patch) const {
+  bool can_be_expressed(const Patch& patch) const {
     // What cannot run stays where it is.
     if (std::ranges::any_of(patch.added(), [](const Node& n) { return n.op == refused_operator; }))
       return false;
     return options_.newest_opset == 0 || std::ranges::all_of(patch.added(), [&](const Node& n) {
              const OpSchema* schema = n.domain.empty() ? schemas_.find(n.domain, n.op) : nullptr;
-             return !schema || least_opset(*schema) <= options_.newest_opset;
+             return !schema || min_opset(*schema) <= options_.newest_opset;
            });
   }
 
@@ -304,7 +304,7 @@ class Driver {
   void check_same(Graph& g, ValueId from, ValueId to) {
     const ValueType &before = g.value(from).type, &now = g.value(to).type;
     const std::optional<ValueType> both = refine(now, before);
-    if (!both) throw Error(Code::internal, "optimise", before.str(), now.str());
+    if (!both) throw Error(Code::internal, "optimize", before.str(), now.str());
     if (!g.value(to).is_input && !g.value(to).constant) g.value(to).type = *both;
   }
 

@@ -25,7 +25,7 @@ struct PassOptions {
   int written_opset = 0;
   RunControl* control = nullptr;
   /// A pass whose patch does not fit is left out at that node, and named in Rewriting::declined; else it is
-  /// an error. An optimisation that fails is no reason for a model not to run, but for tests to fail.
+  /// an error. An optimization that fails is no reason for a model not to run, but for tests to fail.
   bool decline_faulty = false;
   /// No rewrite depends on what these hold.
   Exchangeable exchangeable = {};

@@ -9,15 +9,15 @@
 namespace lathe {
 namespace {
 
-using Axes = std::vector<int>;  // by their numbers in the equation
+using PairAxes = std::vector<int>;  // by their numbers in the equation
 
 struct Operand {
   ValueId x = no_id;
-  Axes axes;
+  PairAxes axes;
   bool has(int axis) const { return std::ranges::find(axes, axis) != axes.end(); }
 };
 
-/// An equation that is being taken apart.
+/// An equation that is being decomposed.
 class Pairs {
  public:
   Pairs(Patch& p, std::vector<Operand> operands, int output_axes, std::vector<double> sizes)
@@ -26,7 +26,7 @@ class Pairs {
   ValueId result() {
     for (size_t i = 0; i < operands_.size(); ++i) sum_alone(i);
     while (operands_.size() > 2) join_cheapest();
-    Axes output(static_cast<size_t>(output_axes_));
+    PairAxes output(static_cast<size_t>(output_axes_));
     for (size_t i = 0; i < output.size(); ++i) output[i] = static_cast<int>(i);
     return product(operands_[0], operands_[1], output);
   }
@@ -44,7 +44,7 @@ class Pairs {
   void sum_alone(size_t i) {
     Operand& o = operands_[i];
     std::vector<int64_t> summed;
-    Axes kept;
+    PairAxes kept;
     for (size_t k = 0; k < o.axes.size(); ++k) {
       if (wanted(o.axes[k], i, i))
         kept.push_back(o.axes[k]);
@@ -58,9 +58,9 @@ class Pairs {
   }
 
   /// What is left of two operands, as a product of matrices has it: the batch, rows, columns.
-  Axes left_of(size_t i, size_t j) const {
+  PairAxes left_of(size_t i, size_t j) const {
     const Operand &a = operands_[i], &b = operands_[j];
-    Axes left;
+    PairAxes left;
     for (bool both : {true, false})
       for (int axis : a.axes)
         if (b.has(axis) == both && wanted(axis, i, j)) left.push_back(axis);
@@ -69,7 +69,7 @@ class Pairs {
     return left;
   }
 
-  double elements(const Axes& axes) const {
+  double elements(const PairAxes& axes) const {
     double n = 1;
     for (int axis : axes) n *= sizes_[static_cast<size_t>(axis)];
     return n;
@@ -85,20 +85,20 @@ class Pairs {
             elements(left_of(i, j)) - elements(operands_[i].axes) - elements(operands_[j].axes);
         if (more < least) least = more, first = i, second = j;
       }
-    Axes left = left_of(first, second);
+    PairAxes left = left_of(first, second);
     const ValueId x = product(operands_[first], operands_[second], left);
     operands_[first] = {x, std::move(left)};
     operands_.erase(operands_.begin() + static_cast<std::ptrdiff_t>(second));
   }
 
-  ValueId product(const Operand& a, const Operand& b, const Axes& to) {
-    const auto last_of_all = [&](const Axes& axes) {
+  ValueId product(const Operand& a, const Operand& b, const PairAxes& to) {
+    const auto last_of_all = [&](const PairAxes& axes) {
       return axes.size() <= to.size() && std::equal(axes.rbegin(), axes.rend(), to.rbegin());
     };
     if ((a.axes == to && last_of_all(b.axes)) || (b.axes == to && last_of_all(a.axes)))
       return p_.add("Mul", {a.x, b.x});
     std::string equation;
-    const auto write = [&](const Axes& axes) {
+    const auto write = [&](const PairAxes& axes) {
       for (int axis : axes) equation += static_cast<char>(axis < 26 ? 'a' + axis : 'A' + axis - 26);
     };
     write(a.axes);
@@ -117,10 +117,10 @@ class Pairs {
   std::vector<double> sizes_;
 };
 
-/// Of types that MatMul has products of, but not of 16 bits: what lies between would be rounded, too.
+/// Of types that MatMul has products of, but not of 16 bits: intermediate results would be rounded, too.
 bool keeps_numbers(DataType t) { return (is_float(t) || is_integer(t)) && bits_of(t) >= 32; }
 
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_einsum_in_pairs(const View& view, NodeId id) {
   const Node& n = view.node(id);
   constexpr int letters = 52;
   if (n.inputs.size() < 3 || !keeps_numbers(view.type(n.outputs[0]).elem)) return std::nullopt;
@@ -160,10 +160,10 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 
 void pass_einsum_in_pairs(PassList& all) {
   all.push_back({.name = "einsum-in-pairs",
-                 .says = "takes an Einsum of three operands or more apart, two at a time",
+                 .description = "takes an Einsum of three operands or more apart, two at a time",
                  .level = OptimizationLevel::basic,
                  .anchors = {"Einsum"},
-                 .propose = propose});
+                 .propose = propose_einsum_in_pairs});
 }
 
 }  // namespace lathe

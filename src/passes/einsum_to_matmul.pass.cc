@@ -1,5 +1,5 @@
 // Einsum of two operands that is a product of matrices, or of many at once, becomes MatMul: kernels, folding
-// into weights and the recognition of attention need to know one spelling only.
+// into weights and the recognition of attention need to know one form only.
 #include <algorithm>
 
 #include "ops/einsum/einsum.h"
@@ -9,14 +9,14 @@ namespace lathe {
 namespace {
 
 using Axes = std::vector<int>;  // by their numbers in the equation
-using Groups = std::vector<Axes>;
+using AxisGroups = std::vector<Axes>;
 
 /// The axes of an equation by what they are to the product.
 struct Contraction {
   Axes batch, rows, columns, sums;
 };
 
-/// Nothing where something else is asked for than a product: diagonals, axes of one operand that are summed.
+/// Nothing where the equation is no mere product: diagonals, axes of one operand that are summed.
 std::optional<Contraction> contraction(const EinsumPlan& plan, size_t first) {
   Contraction c;
   const Axes &a = plan.terms[first], &b = plan.terms[1 - first];
@@ -38,7 +38,7 @@ struct Named {
 
   size_t at(int axis) const { return static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin()); }
   const Dim& size(int axis) const { return (*shape)[at(axis)]; }
-  std::vector<int64_t> order(const Groups& groups) const {
+  std::vector<int64_t> order(const AxisGroups& groups) const {
     std::vector<int64_t> perm;
     for (const Axes& g : groups)
       for (int axis : g) perm.push_back(static_cast<int64_t>(at(axis)));
@@ -57,28 +57,28 @@ std::optional<Tensor> shape_after(const std::vector<Dim>& sizes, size_t same) {
   return ints(std::move(shape));
 }
 
-size_t first_joined(const Groups& groups) {
+size_t first_joined(const AxisGroups& groups) {
   return static_cast<size_t>(std::ranges::find_if(groups, [](const Axes& g) { return g.size() > 1; }) -
                              groups.begin());
 }
 
 /// The positions of groups without an axis.
-std::vector<int64_t> positions_of_none(const Groups& groups) {
+std::vector<int64_t> positions_of_none(const AxisGroups& groups) {
   std::vector<int64_t> at;
   for (size_t i = 0; i < groups.size(); ++i)
     if (groups[i].empty()) at.push_back(static_cast<int64_t>(i));
   return at;
 }
 
-Groups with_axes(Groups groups) {
+AxisGroups with_axes(AxisGroups groups) {
   std::erase_if(groups, [](const Axes& g) { return g.empty(); });
   return groups;
 }
 
 /// An axis for each group, in this order: of size 1 for one that has none, joined for one that has several.
-std::optional<ValueId> grouped(Patch& p, const Named& n, const Groups& groups) {
+std::optional<ValueId> grouped(Patch& p, const Named& n, const AxisGroups& groups) {
   ValueId v = add_transpose(p, n.x, n.order(groups));
-  const Groups there = with_axes(groups);
+  const AxisGroups there = with_axes(groups);
   if (const size_t same = first_joined(there); same < there.size()) {
     std::vector<Dim> sizes;
     for (const Axes& g : there) {
@@ -95,10 +95,10 @@ std::optional<ValueId> grouped(Patch& p, const Named& n, const Groups& groups) {
 }
 
 /// The other way round: `v` has an axis for each group; what is made has those of the equation in order.
-std::optional<ValueId> ungrouped(Patch& p, ValueId v, const Groups& groups, const SymShape& output) {
+std::optional<ValueId> without_groups(Patch& p, ValueId v, const AxisGroups& groups, const SymShape& output) {
   if (auto none = positions_of_none(groups); !none.empty())
     v = p.add("Squeeze", {v, p.add_constant("axes", ints(std::move(none)))});
-  const Groups there = with_axes(groups);
+  const AxisGroups there = with_axes(groups);
   Axes order;
   std::vector<Dim> sizes;
   for (const Axes& g : there)
@@ -119,7 +119,7 @@ std::optional<ValueId> ungrouped(Patch& p, ValueId v, const Groups& groups, cons
 /// Whether MatMul has products of this type.
 bool multiplies(DataType t) { return is_float(t) || (is_integer(t) && bits_of(t) >= 32); }
 
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_einsum_to_matmul(const View& view, NodeId id) {
   const Node& n = view.node(id);
   if (n.inputs.size() != 2 || !multiplies(view.type(n.outputs[0]).elem)) return std::nullopt;
   const auto &one = view.type(n.inputs[0]).shape, &other = view.type(n.inputs[1]).shape,
@@ -136,7 +136,7 @@ std::optional<Patch> propose(const View& view, NodeId id) {
   for (int axis : c->sums)
     if (!(a.size(axis) == b.size(axis))) return std::nullopt;
 
-  Groups left, right, result;
+  AxisGroups left, right, result;
   for (int axis : c->batch) left.push_back({axis});
   right = result = left;
   // Without a batch rows may be as many axes as they like: those are the batch of a MatMul by one matrix.
@@ -152,7 +152,7 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 
   Patch p("an Einsum that is a product of matrices");
   const auto x = grouped(p, a, left), w = grouped(p, b, right);
-  const auto y = x && w ? ungrouped(p, p.add("MatMul", {*x, *w}), result, *output) : std::nullopt;
+  const auto y = x && w ? without_groups(p, p.add("MatMul", {*x, *w}), result, *output) : std::nullopt;
   if (!y) return std::nullopt;
   p.replace_uses(n.outputs[0], *y);
   p.remove(id);
@@ -163,10 +163,10 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 
 void pass_einsum_to_matmul(PassList& all) {
   all.push_back({.name = "einsum-to-matmul",
-                 .says = "makes MatMul of an Einsum that is a product of matrices",
+                 .description = "makes MatMul of an Einsum that is a product of matrices",
                  .level = OptimizationLevel::basic,
                  .anchors = {"Einsum"},
-                 .propose = propose});
+                 .propose = propose_einsum_to_matmul});
 }
 
 }  // namespace lathe

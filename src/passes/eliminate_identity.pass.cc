@@ -31,7 +31,7 @@ bool keeps_elements(const View& view, const Node& n) {
   return true;  // Identity, Cast, Reshape, Flatten, Squeeze, Unsqueeze, Expand
 }
 
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_eliminate_identity(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const ValueId from = n.inputs[0], to = n.outputs[0];
   if (from == no_id) return std::nullopt;
@@ -66,13 +66,13 @@ std::optional<Patch> make_output(const View& view, NodeId id) {
 void pass_eliminate_identity(PassList& all) {
   all.push_back(
       {.name = "eliminate-identity",
-       .says = "removes nodes that give back what they get",
+       .description = "removes nodes that give back what they get",
        .level = OptimizationLevel::basic,
        .anchors = {"Identity", "Cast", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand",
                    "Slice", "Pad", "Tile", "Dropout", "Concat", "Sum", "Max", "Min", "Mean", "Split"},
-       .propose = propose});
+       .propose = propose_eliminate_identity});
   all.push_back({.name = "eliminate-output-copy",
-                 .says = "lets a node make an output itself where an Identity would copy its result",
+                 .description = "lets a node make an output itself where an Identity would copy its result",
                  .level = OptimizationLevel::basic,
                  .anchors = {"Identity"},
                  .propose = make_output});

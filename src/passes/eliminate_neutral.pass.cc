@@ -4,7 +4,7 @@
 namespace lathe {
 namespace {
 
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_eliminate_neutral(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const double neutral = n.op == "Add" || n.op == "Sub" ? 0 : 1;
   const bool commutes = n.op == "Add" || n.op == "Mul";
@@ -20,10 +20,10 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 
 void pass_eliminate_neutral(PassList& all) {
   all.push_back({.name = "eliminate-neutral",
-                 .says = "removes x + 0, x - 0, x * 1, x / 1 and x ^ 1",
+                 .description = "removes x + 0, x - 0, x * 1, x / 1 and x ^ 1",
                  .level = OptimizationLevel::basic,
                  .anchors = {"Add", "Sub", "Mul", "Div", "Pow"},
-                 .propose = propose});
+                 .propose = propose_eliminate_neutral});
 }
 
 }  // namespace lathe

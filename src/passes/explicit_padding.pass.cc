@@ -1,5 +1,5 @@
-// Convolutions and pools that leave their padding to auto_pad are told numbers, where these follow from what
-// is known: the layouts that are fast (src/build) take windows with pads of their own only.
+// Gives convolutions and pools that leave their padding to auto_pad explicit pads, where these follow from
+// what is known: the layouts that are fast (src/compiler) take windows with pads of their own only.
 #include <algorithm>
 
 #include "ops/window.h"
@@ -93,7 +93,7 @@ std::optional<Ints> pads_of(const Node& n, const Windowed& w) {
   return pads;
 }
 
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_explicit_padding(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const auto how = n.attributes.get<std::string>("auto_pad", "NOTSET");
   if ((how.empty() || how == "NOTSET") && !wants_size(n)) return std::nullopt;
@@ -101,7 +101,7 @@ std::optional<Patch> propose(const View& view, NodeId id) {
   const auto pads = w ? pads_of(n, *w) : std::nullopt;
   if (!pads || *std::ranges::max_element(*pads) > INT32_MAX) return std::nullopt;
   Attributes attributes = n.attributes;
-  // Sizes are rounded down there, whatever this says.
+  // With auto_pad, sizes are rounded down whatever ceil_mode is.
   for (const char* name : {"auto_pad", "ceil_mode", "output_shape"}) attributes.erase(name);
   attributes.set("pads", *pads);
   Patch p("the padding follows from known sizes");
@@ -117,10 +117,11 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 void pass_explicit_padding(PassList& all) {
   all.push_back(
       {.name = "explicit-padding",
-       .says = "gives convolutions and pools numbers for pads where auto_pad or output_shape asks for them",
+       .description =
+           "gives convolutions and pools numbers for pads where auto_pad or output_shape implies them",
        .level = OptimizationLevel::basic,
        .anchors = {"Conv", "ConvInteger", "QLinearConv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool"},
-       .propose = propose});
+       .propose = propose_explicit_padding});
 }
 
 }  // namespace lathe

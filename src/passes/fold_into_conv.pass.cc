@@ -76,7 +76,7 @@ class Convolution {
   std::vector<int64_t> column_;  // a shape of [M] that broadcasts to the weights
 };
 
-std::optional<Patch> batch_normalization(const View& view, NodeId id) {
+std::optional<Patch> conv_batch_normalization(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const auto conv = Convolution::of(view, n.inputs[0]);
   const auto op = decode<BatchNormalization>(n.attributes);
@@ -99,7 +99,7 @@ std::optional<Patch> batch_normalization(const View& view, NodeId id) {
 }
 
 /// Mul in either order; Div by what is constant.
-std::optional<Patch> scale(const View& view, NodeId id) {
+std::optional<Patch> scale_conv(const View& view, NodeId id) {
   const Node& n = view.node(id);
   for (size_t i : {size_t{0}, size_t{1}}) {
     const auto conv = i == 0 || n.op == "Mul" ? Convolution::of(view, n.inputs[i]) : std::nullopt;
@@ -116,20 +116,20 @@ std::optional<Patch> scale(const View& view, NodeId id) {
 }
 
 /// Add and Sub in either order.
-std::optional<Patch> shift(const View& view, NodeId id) {
+std::optional<Patch> shift_conv(const View& view, NodeId id) {
   const Node& n = view.node(id);
   for (size_t i : {size_t{0}, size_t{1}}) {
     const auto conv = Convolution::of(view, n.inputs[i]);
     Patch p(n.op + " of constants goes into the bias of the convolution");
     const auto by = conv ? conv->per_filter(p, n.inputs[1 - i]) : std::nullopt;
     if (!by) continue;
-    const bool turned = n.op == "Sub" && i == 1;  // by - conv
-    const ValueId weights = turned ? p.add("Neg", {conv->weights()}) : conv->weights();
+    const bool negated = n.op == "Sub" && i == 1;  // by - conv
+    const ValueId weights = negated ? p.add("Neg", {conv->weights()}) : conv->weights();
     ValueId bias = *by;
     if (conv->bias() != no_id)
       bias = p.add(
-          n.op, turned ? std::vector<ValueId>{*by, conv->bias()} : std::vector<ValueId>{conv->bias(), *by});
-    else if (n.op == "Sub" && !turned)
+          n.op, negated ? std::vector<ValueId>{*by, conv->bias()} : std::vector<ValueId>{conv->bias(), *by});
+    else if (n.op == "Sub" && !negated)
       bias = p.add("Neg", {*by});
     return conv->replaced(std::move(p), id, weights, bias);
   }
@@ -141,20 +141,21 @@ std::optional<Patch> shift(const View& view, NodeId id) {
 void pass_fold_into_conv(PassList& all) {
   const auto level = OptimizationLevel::basic;
   all.push_back({.name = "fold-batch-normalization",
-                 .says = "puts BatchNormalization into the weights of the convolution before it",
+                 .description = "puts BatchNormalization into the weights of the convolution before it",
                  .level = level,
                  .anchors = {"BatchNormalization"},
-                 .propose = batch_normalization});
-  all.push_back({.name = "fold-conv-scale",
-                 .says = "puts a Mul or Div by constants into the weights of the convolution before it",
-                 .level = level,
-                 .anchors = {"Mul", "Div"},
-                 .propose = scale});
+                 .propose = conv_batch_normalization});
+  all.push_back(
+      {.name = "fold-conv-scale",
+       .description = "puts a Mul or Div by constants into the weights of the convolution before it",
+       .level = level,
+       .anchors = {"Mul", "Div"},
+       .propose = scale_conv});
   all.push_back({.name = "fold-conv-shift",
-                 .says = "puts an Add or Sub of constants into the bias of the convolution before it",
+                 .description = "puts an Add or Sub of constants into the bias of the convolution before it",
                  .level = level,
                  .anchors = {"Add", "Sub"},
-                 .propose = shift});
+                 .propose = shift_conv});
 }
 
 }  // namespace lathe

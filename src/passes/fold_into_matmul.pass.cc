@@ -14,9 +14,9 @@ namespace {
 struct Product {
   ValueId x = no_id, weights = no_id, bias = no_id;
   const Node* gemm = nullptr;
-  bool turned() const { return gemm && gemm->attributes.get<int64_t>("transB", 0) != 0; }
+  bool trans_b() const { return gemm && gemm->attributes.get<int64_t>("transB", 0) != 0; }
 };
-std::optional<Product> product(const View& view, ValueId v) {
+std::optional<Product> constant_product(const View& view, ValueId v) {
   if (!view.read_once(v)) return std::nullopt;
   Product found;
   if (const Node* add = view.made_by(v, "Add"))
@@ -48,7 +48,7 @@ std::optional<Product> product(const View& view, ValueId v) {
 /// One number, or one for each column: [N], [1, N], [1, 1, N]. As a row, or nothing.
 std::optional<ValueId> row(const View& view, Patch& p, ValueId v, const Product& of) {
   const Tensor* t = view.constant(v);
-  const int64_t columns = view.constant(of.weights)->dim(of.turned() ? 0 : 1);
+  const int64_t columns = view.constant(of.weights)->dim(of.trans_b() ? 0 : 1);
   if (!t || (t->size() != 1 && t->size() != columns)) return std::nullopt;
   if (t->size() != 1 && t->dim(t->rank() - 1) != columns) return std::nullopt;
   if (t->rank() <= 1) return v;
@@ -57,11 +57,11 @@ std::optional<ValueId> row(const View& view, Patch& p, ValueId v, const Product&
 
 /// The weights, each column multiplied with (or divided by) its number of the row `by`.
 ValueId add_scaled(Patch& p, const Product& of, const std::string& op, ValueId by) {
-  if (of.turned()) by = p.add("Reshape", {by, p.add_constant("column", ints({-1, 1}))});
+  if (of.trans_b()) by = p.add("Reshape", {by, p.add_constant("column", ints({-1, 1}))});
   return p.add(op, {of.weights, by});
 }
 
-/// Of a Gemm with its factors and as its operands lie.
+/// Adds the product again: a Gemm keeps its factors and the transposition of its operands.
 ValueId add_product(Patch& p, const Product& of, ValueId weights, ValueId bias, bool bias_as_it_is = false) {
   if (of.gemm) {
     std::vector<ValueId> inputs{of.x, weights};
@@ -74,10 +74,10 @@ ValueId add_product(Patch& p, const Product& of, ValueId weights, ValueId bias, 
   return bias == no_id ? y : p.add("Add", {y, bias});
 }
 
-std::optional<Patch> scale(const View& view, NodeId id) {
+std::optional<Patch> scale_product(const View& view, NodeId id) {
   const Node& n = view.node(id);
   for (size_t i : {size_t{0}, size_t{1}}) {
-    const auto of = product(view, n.inputs[i]);
+    const auto of = constant_product(view, n.inputs[i]);
     if (!of || (n.op == "Div" && i == 1) || !view.same_type(n.inputs[i], n.outputs[0])) continue;
     Patch p(n.op + " by constants goes into the weights of the product");
     const auto by = row(view, p, n.inputs[1 - i], *of);
@@ -92,9 +92,9 @@ std::optional<Patch> scale(const View& view, NodeId id) {
   return std::nullopt;
 }
 
-std::optional<Patch> batch_normalization(const View& view, NodeId id) {
+std::optional<Patch> matmul_batch_normalization(const View& view, NodeId id) {
   const Node& n = view.node(id);
-  const auto of = product(view, n.inputs[0]);
+  const auto of = constant_product(view, n.inputs[0]);
   const auto op = decode<BatchNormalization>(n.attributes);
   if (!of || op.training_mode || view.rank(n.inputs[0]) != 2) return std::nullopt;
   const DataType t = view.type(of->weights).elem;
@@ -190,7 +190,7 @@ std::optional<Patch> scale_in_front(const View& view, NodeId id) {
 }
 
 /// Gemm without a bias, and a constant that is added.
-std::optional<Patch> bias(const View& view, NodeId id) {
+std::optional<Patch> gemm_bias(const View& view, NodeId id) {
   const Node& n = view.node(id);
   if (n.inputs.size() != 2) return std::nullopt;
   for (size_t i : {size_t{0}, size_t{1}}) {
@@ -214,23 +214,24 @@ std::optional<Patch> bias(const View& view, NodeId id) {
 void pass_fold_into_matmul(PassList& all) {
   const auto level = OptimizationLevel::basic;
   all.push_back({.name = "fold-matmul-scale",
-                 .says = "puts a Mul or Div by constants into the weights of the product before it",
+                 .description = "puts a Mul or Div by constants into the weights of the product before it",
                  .level = level,
                  .anchors = {"Mul", "Div"},
-                 .propose = scale});
+                 .propose = scale_product});
   all.push_back({.name = "fold-matmul-normalization",
-                 .says = "puts BatchNormalization into the weights of the product before it",
+                 .description = "puts BatchNormalization into the weights of the product before it",
                  .level = level,
                  .anchors = {"BatchNormalization"},
-                 .propose = batch_normalization});
+                 .propose = matmul_batch_normalization});
   all.push_back({.name = "gemm-bias",
-                 .says = "makes a constant that is added the bias of Gemm",
+                 .description = "makes a constant that is added the bias of Gemm",
                  .level = level,
                  .anchors = {"Add", "Sum"},
-                 .propose = bias});
+                 .propose = gemm_bias});
   all.push_back(
       {.name = "matmul-scale",
-       .says = "takes factors in front of a product into constants there, into its weights, or behind it",
+       .description =
+           "takes factors in front of a product into constants there, into its weights, or behind it",
        .level = level,
        .anchors = {"MatMul"},
        .propose = scale_in_front});

@@ -62,7 +62,7 @@ bool windows_reach_in(const Windowing& w, const Ints& kernel, const Ints& pads) 
 }
 
 /// The anchor is the operator behind the Pad.
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_fold_pad(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Node* pad = view.made_by(n.inputs[0], "Pad");
   const auto added = pad ? spatial_pads(view, *pad) : std::nullopt;
@@ -111,10 +111,10 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 
 void pass_fold_pad(PassList& all) {
   all.push_back({.name = "fold-pad",
-                 .says = "puts a Pad into the pads of the convolution or pool after it",
+                 .description = "puts a Pad into the pads of the convolution or pool after it",
                  .level = OptimizationLevel::basic,
                  .anchors = {"Conv", "AveragePool", "MaxPool"},
-                 .propose = propose});
+                 .propose = propose_fold_pad});
 }
 
 }  // namespace lathe

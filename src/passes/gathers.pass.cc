@@ -49,7 +49,7 @@ std::optional<Patch> slice(const View& view, NodeId id) {
 
 /// Every reader of a value gathers one element of the same axis, and together they take all: parts of a
 /// Split.
-std::optional<Patch> split(const View& view, NodeId id) {
+std::optional<Patch> split_gathers(const View& view, NodeId id) {
   const ValueId x = view.node(id).inputs[0];
   const auto first = taken(view, view.node(id));
   if (!first || !first->scalar || view.is_constant(x) || view.is_output(x)) return std::nullopt;
@@ -82,15 +82,15 @@ std::optional<Patch> split(const View& view, NodeId id) {
 void pass_gathers(PassList& all) {
   const auto level = OptimizationLevel::basic;
   all.push_back({.name = "gather-to-slice",
-                 .says = "slices where a Gather takes neighbours",
+                 .description = "slices where a Gather takes neighbors",
                  .level = level,
                  .anchors = {"Gather"},
                  .propose = slice});
   all.push_back({.name = "gathers-to-split",
-                 .says = "splits what several Gathers take one by one",
+                 .description = "splits what several Gathers take one by one",
                  .level = level,
                  .anchors = {"Gather"},
-                 .propose = split});
+                 .propose = split_gathers});
 }
 
 }  // namespace lathe

@@ -1,6 +1,6 @@
-// MatMul of matrices followed by Add is Gemm, and so is MatMul with weights that lie turned; Transpose in
+// MatMul of matrices followed by Add is Gemm, and so is MatMul with transposed weights; Transpose in
 // front of Gemm is one of its attributes, and behind it, too, where the operands change places.
-#include "passes/turned_weights.h"
+#include "passes/transposed_weights.h"
 
 namespace lathe {
 namespace {
@@ -70,12 +70,12 @@ std::optional<Patch> transposed_result(const View& view, NodeId id) {
   return p;
 }
 
-/// The anchor is the MatMul. Folding leaves the Transpose to this (build/fold.cc).
-std::optional<Patch> of_turned(const View& view, NodeId id) {
+/// The anchor is the MatMul. Folding leaves the Transpose to this (compiler/fold.cc).
+std::optional<Patch> of_transposed(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const auto uses = [&](ValueId v) -> const std::vector<Use>& { return view.uses(v); };
   const Node* transpose = view.made_by(n.inputs[1], "Transpose");
-  if (!transpose || !is_turned_for_products(view.graph(), *transpose, uses)) return std::nullopt;
+  if (!transpose || !is_transpose_for_products(view.graph(), *transpose, uses)) return std::nullopt;
   const std::vector<int64_t> sizes = sizes_of_product(view.graph(), uses(n.outputs[0]), n);
   Patch p("Gemm of weights as they are stored");
   Attributes a;
@@ -97,22 +97,22 @@ std::optional<Patch> of_turned(const View& view, NodeId id) {
 
 void pass_gemm(PassList& all) {
   all.push_back({.name = "gemm-add",
-                 .says = "makes Gemm of MatMul and Add of a constant",
+                 .description = "makes Gemm of MatMul and Add of a constant",
                  .level = OptimizationLevel::basic,
                  .anchors = {"Add", "Sum"},
                  .propose = add});
-  all.push_back({.name = "gemm-of-turned-weights",
-                 .says = "makes Gemm of MatMul with large weights that would have to be transposed",
+  all.push_back({.name = "gemm-of-transposed-weights",
+                 .description = "makes Gemm of MatMul with large weights that would have to be transposed",
                  .level = OptimizationLevel::basic,
                  .anchors = {"MatMul"},
-                 .propose = of_turned});
+                 .propose = of_transposed});
   all.push_back({.name = "gemm-transpose",
-                 .says = "puts a Transpose into the Gemm after it",
+                 .description = "puts a Transpose into the Gemm after it",
                  .level = OptimizationLevel::basic,
                  .anchors = {"Gemm"},
                  .propose = transposed});
   all.push_back({.name = "gemm-transpose-result",
-                 .says = "computes a Gemm the other way round where its result is transposed",
+                 .description = "computes a Gemm the other way round where its result is transposed",
                  .level = OptimizationLevel::basic,
                  .anchors = {"Transpose"},
                  .propose = transposed_result});

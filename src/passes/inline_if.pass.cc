@@ -72,7 +72,7 @@ std::optional<Patch> take_branch(const View& view, NodeId id) {
 
 void pass_inline_if(PassList& all) {
   all.push_back({.name = "inline-if",
-                 .says = "puts the branch in the place of an If whose condition is known",
+                 .description = "puts the branch in the place of an If whose condition is known",
                  .level = OptimizationLevel::basic,
                  .anchors = {"If"},
                  .propose = take_branch});

@@ -24,7 +24,7 @@ bool lossless(DataType from, DataType to) {
   return wider > bits;
 }
 
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_merge_casts(const View& view, NodeId id) {
   const Node& outer = view.node(id);
   const Node* inner = view.made_by(outer.inputs[0], "Cast");
   if (!inner) return std::nullopt;
@@ -46,10 +46,10 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 
 void pass_merge_casts(PassList& all) {
   all.push_back({.name = "merge-casts",
-                 .says = "casts once where a first cast loses nothing",
+                 .description = "casts once where a first cast loses nothing",
                  .level = OptimizationLevel::basic,
                  .anchors = {"Cast"},
-                 .propose = propose});
+                 .propose = propose_merge_casts});
 }
 
 }  // namespace lathe

@@ -51,7 +51,7 @@ bool lead_on(Attributes& a, const std::vector<Middle>& first, const Middle& firs
          to(second.values_floats, second.default_float, "values_floats", "default_float");
 }
 
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_merge_label_encoders(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const NodeId before = is_encoder(n) ? view.producer(n.inputs[0]) : no_id;
   if (before == no_id || !is_encoder(view.node(before)) || !view.read_once(n.inputs[0])) return std::nullopt;
@@ -75,10 +75,10 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 
 void pass_merge_label_encoders(PassList& all) {
   all.push_back({.name = "merge-label-encoders",
-                 .says = "looks up once what two LabelEncoders look up one after the other",
+                 .description = "looks up once what two LabelEncoders look up one after the other",
                  .level = OptimizationLevel::basic,
                  .anchors = {},
-                 .propose = propose});
+                 .propose = propose_merge_label_encoders});
 }
 
 }  // namespace lathe

@@ -56,17 +56,17 @@ std::optional<Patch> merge_reshapes(const View& view, NodeId id) {
 
 void pass_merge_movements(PassList& all) {
   all.push_back({.name = "merge-transposes",
-                 .says = "turns two transpositions in a row into one",
+                 .description = "turns two transpositions in a row into one",
                  .level = OptimizationLevel::basic,
                  .anchors = {"Transpose"},
                  .propose = merge_transposes});
   all.push_back({.name = "undo-reshapes",
-                 .says = "removes two changes of shape of which the second undoes the first",
+                 .description = "removes two changes of shape of which the second undoes the first",
                  .level = OptimizationLevel::basic,
                  .anchors = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"},
                  .propose = undo_reshapes});
   all.push_back({.name = "merge-reshapes",
-                 .says = "leaves out changes of shape that another one follows",
+                 .description = "leaves out changes of shape that another one follows",
                  .level = OptimizationLevel::basic,
                  .anchors = {"Reshape"},
                  .propose = merge_reshapes});

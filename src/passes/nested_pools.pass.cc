@@ -70,7 +70,7 @@ std::optional<Patch> nest(const View& view, NodeId id) {
 
 void pass_nested_pools(PassList& all) {
   all.push_back({.name = "nested-pools",
-                 .says = "takes the maxima of large windows from those of smaller ones",
+                 .description = "takes the maxima of large windows from those of smaller ones",
                  .level = OptimizationLevel::basic,
                  .anchors = {"MaxPool"},
                  .propose = nest});

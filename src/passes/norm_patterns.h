@@ -1,4 +1,4 @@
-// What spelled normalisations have in common.
+// What decomposed normalizations have in common.
 #pragma once
 
 #include "passes/patterns.h"
@@ -46,8 +46,8 @@ inline bool same_magnitude(const View& view, ValueId a, ValueId b) {
   return one && other && one->inputs[0] == other->inputs[1] && one->inputs[1] == other->inputs[0];
 }
 
-/// x and its deviation where v is x / sqrt(mean(x²) + epsilon), in any spelling.
-inline std::optional<Deviation> normalised(const View& view, ValueId v) {
+/// x and its deviation where v is x / sqrt(mean(x²) + epsilon), in any variant.
+inline std::optional<Deviation> normalized(const View& view, ValueId v) {
   const auto of = [&](ValueId x, std::optional<Deviation> d) {
     if (d && !same_magnitude(view, x, d->x)) d.reset();
     if (d) d->x = x;
@@ -61,13 +61,14 @@ inline std::optional<Deviation> normalised(const View& view, ValueId v) {
 }
 
 /// x where `v` is x - mean(x) over the axes from `axis` on.
-inline ValueId centred(const View& view, ValueId v, int64_t axis) {
+inline ValueId centered(const View& view, ValueId v, int64_t axis) {
   const Node* sub = view.made_by(v, "Sub");
   const auto average = sub ? mean(view, sub->inputs[1]) : std::nullopt;
   return average && average->x == sub->inputs[0] && average->axis == axis ? average->x : no_id;
 }
 
-/// The operators keep their statistics in float32, as kernels do what the pattern says of these types.
+/// The operators keep their statistics in float32, as kernels do with the operators of the pattern in these
+/// types.
 inline bool computes_alike(const View& view, ValueId x) { return fits_float32(view.type(x).elem); }
 
 }  // namespace lathe

@@ -58,7 +58,7 @@ std::optional<Patch> gather(const View& view, NodeId id) {
   along.set("axis", int64_t{0});
   const ValueId zero = number(0), depth = number(from->depth),
                 given = p.add("Cast", {from->indices}, std::move(to));
-  // From the end, too; behind the last row lies one of zeros.
+  // Indices may count from the end, too; a row of zeros follows the last row.
   const ValueId at = p.add("Where", {p.add("Less", {given, zero}), p.add("Add", {given, depth}), given});
   const ValueId is_one = p.add("And", {p.add("GreaterOrEqual", {at, zero}), p.add("Less", {at, depth})});
   ValueId index = p.add("Where", {is_one, at, depth});
@@ -75,7 +75,7 @@ std::optional<Patch> gather(const View& view, NodeId id) {
 
 void pass_one_hot_product(PassList& all) {
   all.push_back({.name = "one-hot-product",
-                 .says = "gathers rows that products with zeros and a one would pick",
+                 .description = "gathers rows that products with zeros and a one would pick",
                  .level = OptimizationLevel::extended,
                  .anchors = {"MatMul"},
                  .propose = gather});

@@ -49,7 +49,7 @@ class View {
 
   const std::vector<Use>& uses(ValueId v) const { return uses_.of(v); }
   bool is_output(ValueId v) const { return graph_.is_output(v); }
-  /// Will other runtimes have the graph, as a file? Some do not take all that the standard lets be said.
+  /// Returns whether the graph is saved for other runtimes, of which some do not accept all of the standard.
   bool for_others() const { return for_others_; }
   /// Read once, by an input of a node of this graph; not an output of it.
   bool read_once(ValueId v) const {
@@ -86,8 +86,8 @@ class View {
 };
 
 struct Pass {
-  std::string_view name;  // "eliminate-identity"
-  std::string_view says;  // one sentence, for people
+  std::string_view name;         // "eliminate-identity"
+  std::string_view description;  // one sentence, for people
   OptimizationLevel level;
   std::vector<std::string_view> anchors;  // operators of ai.onnx that it looks at; empty: every node
   /// A patch, or nothing. `anchor` is alive.

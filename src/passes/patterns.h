@@ -1,4 +1,4 @@
-// Small questions that recognisers of composed patterns ask.
+// Small queries of recognizers of composed patterns.
 #pragma once
 
 #include <algorithm>
@@ -135,7 +135,7 @@ inline ValueId without_factors(const View& view, ValueId v, double& factor) {
   }
 }
 
-/// How far a constant may be from the number that it stands for, as a share: models round theirs to their
+/// How far a constant may be from the number that it approximates, as a share: models round theirs to their
 /// type, and people write 0.7071, 0.79788 or 0.16667. A product of two or three of them is meant.
 inline double rounding_of(DataType type) {
   return type == DataType::float16 ? 2e-3 : type == DataType::bfloat16 ? 1e-2 : 3e-5;
@@ -147,7 +147,7 @@ inline bool about(double got, double want, double relative) {
 /// Of all elements; infinite where one is not finite.
 inline double greatest_magnitude(const Tensor& t) {
   if (t.type() == DataType::float32) {
-    // As whole numbers, which are in the same order: weights are many, and may lie at any address.
+    // As whole numbers, which are in the same order: weights are many, and may be at any address.
     uint32_t most = 0;
     for (int64_t i = 0; i < t.size(); ++i) {
       uint32_t bits;
@@ -270,7 +270,7 @@ inline std::optional<Reduced> mean_square(const View& view, ValueId v) {
 }
 
 /// Whether `v` is a constant whose shape is that of the last axes of x, from `axis` on: what the scale of a
-/// normalisation must be.
+/// normalization must be.
 inline bool covers_last_axes(const View& view, ValueId v, ValueId x, int64_t axis) {
   const Tensor* t = view.constant(v);
   const auto& shape = view.type(x).shape;

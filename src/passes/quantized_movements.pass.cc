@@ -1,4 +1,4 @@
-// Quantised tensors: what only moves elements is done to the integers, and integers that are turned into
+// Quantized tensors: what only moves elements is done to the integers, and integers that are turned into
 // floats and back stay as they are. Only with one scale for the tensor: others are tied to an axis.
 #include <cmath>
 #include <limits>
@@ -23,18 +23,18 @@ ValueId zero_point(const Node& n) { return n.inputs.size() > 2 ? n.inputs[2] : n
 bool zero(const View& view, ValueId v) { return v == no_id || view.uniform(v) == 0.0; }
 
 /// Same scale and zero point. Equal constants are one, as share-constants leaves them.
-bool same_grid(const View& view, const Node& a, const Node& b) {
+bool same_quant_params(const View& view, const Node& a, const Node& b) {
   if (a.inputs[1] != b.inputs[1]) return false;
   const ValueId x = zero_point(a), y = zero_point(b);
   return x == y || (zero(view, x) && zero(view, y));
 }
 
-/// Quantised anew, integers are themselves: (q - z) * s / s is an integer after rounding, unless the product
+/// Quantized anew, integers are themselves: (q - z) * s / s is an integer after rounding, unless the product
 /// leaves the range of floats.
 std::optional<Patch> there_and_back(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Node* back = view.made_by(n.inputs[0], "DequantizeLinear");
-  if (!back || !one_scale(view, n) || !same_grid(view, n, *back) ||
+  if (!back || !one_scale(view, n) || !same_quant_params(view, n, *back) ||
       !view.same_type(back->inputs[0], n.outputs[0]) || !narrow_integer(view.type(n.outputs[0]).elem) ||
       view.type(n.inputs[0]).elem != DataType::float32 || n.attributes.get<int64_t>("precision", 0) > 1)
     return std::nullopt;
@@ -89,7 +89,7 @@ std::optional<Patch> lift_quantize(const View& view, NodeId id) {
       !narrow_integer(view.type(n.outputs[0]).elem))
     return std::nullopt;
   const Node& movement = view.node(at);
-  // Less is quantised after what takes a part.
+  // Less is quantized after what takes a part.
   if (View::is(movement, "Slice") || View::is(movement, "Gather")) return std::nullopt;
   Patch p(movement.op + " of integers");
   Operands inputs = n.inputs;
@@ -99,14 +99,14 @@ std::optional<Patch> lift_quantize(const View& view, NodeId id) {
   return p;
 }
 
-/// Concat of tensors on one grid.
+/// Concat of tensors with the same quantization parameters.
 std::optional<Patch> concat(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Node* first = nullptr;
   std::vector<ValueId> integers;
   for (ValueId v : n.inputs) {
     const Node* d = view.made_by(v, "DequantizeLinear");
-    if (!d || !view.read_once(v) || !one_scale(view, *d) || (first && !same_grid(view, *d, *first)) ||
+    if (!d || !view.read_once(v) || !one_scale(view, *d) || (first && !same_quant_params(view, *d, *first)) ||
         !narrow_integer(view.type(d->inputs[0]).elem) ||
         (first && view.type(d->inputs[0]).elem != view.type(first->inputs[0]).elem))
       return std::nullopt;
@@ -139,7 +139,7 @@ std::optional<Bounds> bounds(const View& view, ValueId v) {
   return least && most && *least <= *most ? std::optional(Bounds{*least, *most}) : std::nullopt;
 }
 
-/// Relu and Clip of what lies beyond the ends of the grid do nothing that saturation does not.
+/// Relu and Clip of what lies beyond the ends of the quantized range do nothing that saturation does not.
 std::optional<Patch> clip(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const auto limits = bounds(view, n.inputs[0]);
@@ -153,10 +153,10 @@ std::optional<Patch> clip(const View& view, NodeId id) {
   const bool has_sign = t == DataType::int8 || t == DataType::int16;
   const double count = t == DataType::int8 || t == DataType::uint8 ? 256 : 65536,
                least = has_sign ? -count / 2 : 0;
-  const auto quantised = [&](double x) {
+  const auto quantized = [&](double x) {
     return std::nearbyint(static_cast<float>(x) / static_cast<float>(*scale)) + *zero;
   };
-  if (quantised(limits->least) > least || quantised(limits->most) < least + count - 1) return std::nullopt;
+  if (quantized(limits->least) > least || quantized(limits->most) < least + count - 1) return std::nullopt;
   Patch p("saturation does what Relu or Clip does");
   Operands inputs = n.inputs;
   inputs.set(0, view.node(view.producer(n.inputs[0])).inputs[0]);
@@ -170,28 +170,28 @@ std::optional<Patch> clip(const View& view, NodeId id) {
 void pass_quantized_movements(PassList& all) {
   const auto level = OptimizationLevel::basic;
   all.push_back({.name = "eliminate-requantization",
-                 .says = "removes QuantizeLinear of DequantizeLinear with equal parameters",
+                 .description = "removes QuantizeLinear of DequantizeLinear with equal parameters",
                  .level = level,
                  .anchors = {"QuantizeLinear"},
                  .propose = there_and_back});
   all.push_back({.name = "sink-dequantize",
-                 .says = "moves integers, and dequantizes them afterwards",
+                 .description = "moves integers, and dequantizes them afterwards",
                  .level = level,
                  .anchors = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Gather",
                              "DepthToSpace", "SpaceToDepth"},
                  .propose = sink_dequantize});
   all.push_back({.name = "lift-quantize",
-                 .says = "quantizes before what moves elements",
+                 .description = "quantizes before what moves elements",
                  .level = level,
                  .anchors = {"QuantizeLinear"},
                  .propose = lift_quantize});
   all.push_back({.name = "concat-quantized",
-                 .says = "concatenates integers of one scale",
+                 .description = "concatenates integers of one scale",
                  .level = level,
                  .anchors = {"Concat"},
                  .propose = concat});
   all.push_back({.name = "clip-quantize",
-                 .says = "leaves out Relu and Clip where quantization saturates there",
+                 .description = "leaves out Relu and Clip where quantization saturates there",
                  .level = level,
                  .anchors = {"QuantizeLinear"},
                  .propose = clip});

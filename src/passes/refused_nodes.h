@@ -6,7 +6,8 @@
 
 namespace lathe {
 
-/// Becomes an operator that nothing but the runtime knows (ops/refused/refused.h) and that says so in a run.
+/// Becomes an operator that nothing but the runtime knows (ops/refused/refused.h) and that reports the fault
+/// in a run.
 void refuse_node(Graph& g, NodeId n, const Diagnostic& fault);
 
 /// Infers all of the graph as import does, with what is known now. Nodes that it refuses are made so.

@@ -29,7 +29,7 @@ std::optional<std::vector<int64_t>> target(const SymShape& from, const SymShape&
 }
 
 /// The same where the shape names sizes of `from` in their places, and numbers: also -1 beside these, for
-/// with 0 instead of a size it says the same, of empty tensors too.
+/// with 0 instead of a size it means the same, for empty tensors too.
 std::optional<std::vector<int64_t>> as_written(const View& view, const Node& n) {
   const auto& from = view.type(n.inputs[0]).shape;
   const auto given = view.sizes(n.inputs[1]);
@@ -124,18 +124,18 @@ std::optional<Patch> broadcast(const View& view, NodeId id) {
 void pass_resolve_reshape(PassList& all) {
   const auto level = OptimizationLevel::basic;
   all.push_back({.name = "resolve-reshape",
-                 .says = "reshapes by constants where at most one size is computed",
+                 .description = "reshapes by constants where at most one size is computed",
                  .level = level,
                  .anchors = {"Reshape"},
                  .propose = resolve,
                  .keeps_checks = true});
   all.push_back({.name = "transpose-is-reshape",
-                 .says = "reshapes where a Transpose only moves axes of size 1",
+                 .description = "reshapes where a Transpose only moves axes of size 1",
                  .level = level,
                  .anchors = {"Transpose"},
                  .propose = unmoved});
   all.push_back({.name = "eliminate-expand",
-                 .says = "leaves broadcasting to elementwise operators",
+                 .description = "leaves broadcasting to elementwise operators",
                  .level = level,
                  .anchors = {"Add", "Sub", "Mul", "Div", "Pow", "Where", "And", "Or", "Equal", "Greater",
                              "Less", "GreaterOrEqual", "LessOrEqual", "Max", "Min"},

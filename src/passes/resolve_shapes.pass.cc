@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_resolve_shapes(const View& view, NodeId id) {
   const Node& n = view.node(id);
   if (n.outputs.size() != 1 || n.outputs[0] == no_id || !n.bodies.empty()) return std::nullopt;
   const ValueId v = n.outputs[0];
@@ -38,10 +38,10 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 
 void pass_resolve_shapes(PassList& all) {
   all.push_back({.name = "resolve-shapes",
-                 .says = "replaces computations of sizes by the sizes, where they are fixed",
+                 .description = "replaces computations of sizes by the sizes, where they are fixed",
                  .level = OptimizationLevel::basic,
                  .anchors = {},
-                 .propose = propose});
+                 .propose = propose_resolve_shapes});
 }
 
 }  // namespace lathe

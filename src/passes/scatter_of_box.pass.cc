@@ -1,5 +1,5 @@
 // ScatterND by known indices that name a box of the data, one element or slice after the other: how exporters
-// write assignments to slices. What lies before and behind the box is kept, and what is written comes
+// write assignments to slices. What is before and behind the box is kept, and what is written comes
 // between.
 #include "passes/patterns.h"
 
@@ -21,19 +21,19 @@ std::optional<std::vector<int64_t>> first_sizes(const SymShape& shape, size_t co
 struct Box {
   std::vector<int64_t> begin, size;
 };
-/// What the tuples name, if it is a box in its order; `room`: the sizes of those axes.
-std::optional<Box> box_of(const Tensor& indices, const std::vector<int64_t>& room) {
-  const auto axes = static_cast<int64_t>(room.size()), tuples = indices.size() / axes;
+/// What the tuples name, if it is a box in its order; `extents`: the sizes of those axes.
+std::optional<Box> box_of(const Tensor& indices, const std::vector<int64_t>& extents) {
+  const auto axes = static_cast<int64_t>(extents.size()), tuples = indices.size() / axes;
   const int64_t* const numbers = indices.as<int64_t>().data();
   const auto index = [&](int64_t tuple, int64_t axis) {
     const int64_t i = numbers[tuple * axes + axis];
-    return i < 0 ? i + room[static_cast<size_t>(axis)] : i;
+    return i < 0 ? i + extents[static_cast<size_t>(axis)] : i;
   };
   Box box;
   int64_t all = 1;
   for (int64_t a = 0; a < axes; ++a) {
     const int64_t first = index(0, a), last = index(tuples - 1, a);  // any numbers
-    if (first < 0 || last < first || last >= room[static_cast<size_t>(a)] || last - first >= tuples / all)
+    if (first < 0 || last < first || last >= extents[static_cast<size_t>(a)] || last - first >= tuples / all)
       return std::nullopt;
     box.begin.push_back(first);
     box.size.push_back(last - first + 1);
@@ -58,14 +58,14 @@ std::optional<Patch> concatenate(const View& view, NodeId id) {
       indices->size() == 0)
     return std::nullopt;
   const auto axes = static_cast<size_t>(indices->dim(indices->rank() - 1));
-  const auto room = axes <= shape->size() ? first_sizes(*shape, axes) : std::nullopt;
-  const auto box = room ? box_of(*indices, *room) : std::nullopt;
+  const auto extents = axes <= shape->size() ? first_sizes(*shape, axes) : std::nullopt;
+  const auto box = extents ? box_of(*indices, *extents) : std::nullopt;
   if (!box) return std::nullopt;
   std::vector<int64_t> parts;  // axes along which the box is not all there is
   SymShape boxed = *shape;
   for (size_t a = 0; a < axes; ++a) {
     boxed[a] = Dim(box->size[a]);
-    if (box->size[a] != (*room)[a]) parts.push_back(static_cast<int64_t>(a));
+    if (box->size[a] != (*extents)[a]) parts.push_back(static_cast<int64_t>(a));
   }
   const auto sizes = first_sizes(boxed, boxed.size());
   if (parts.size() > 1 || (!sizes && boxed != *given)) return std::nullopt;
@@ -82,7 +82,8 @@ std::optional<Patch> concatenate(const View& view, NodeId id) {
     std::vector<ValueId> all;
     if (begin > 0) all.push_back(piece(0, begin));
     all.push_back(made);
-    if (const int64_t last = (*room)[static_cast<size_t>(axis)]; end < last) all.push_back(piece(end, last));
+    if (const int64_t last = (*extents)[static_cast<size_t>(axis)]; end < last)
+      all.push_back(piece(end, last));
     Attributes along;
     along.set("axis", axis);
     made = p.add("Concat", std::move(all), std::move(along));
@@ -98,7 +99,7 @@ std::optional<Patch> concatenate(const View& view, NodeId id) {
 
 void pass_scatter_of_box(PassList& all) {
   all.push_back({.name = "scatter-of-box",
-                 .says = "concatenates where ScatterND replaces a box of its data",
+                 .description = "concatenates where ScatterND replaces a box of its data",
                  .level = OptimizationLevel::basic,
                  .anchors = {"ScatterND"},
                  .propose = concatenate});

@@ -1,4 +1,4 @@
-// Sizes are asked of the earliest value that has them: what is computed in between need not be kept for
+// Takes sizes from the earliest value that has them: what is computed in between need not stay in memory for
 // that, can be fused with its only reader left, and is one pattern with it.
 #include "passes/patterns.h"
 
@@ -33,7 +33,7 @@ std::optional<std::vector<size_t>> axes_taken(const View& view, const Node& n, s
   return axes;
 }
 
-/// Axes of a value that have the sizes asked for.
+/// Axes of a value that have the required sizes.
 struct Source {
   ValueId from = no_id;
   std::vector<size_t> axes;
@@ -135,12 +135,12 @@ std::optional<Patch> some(const View& view, NodeId id) {
 void pass_shapes_upstream(PassList& all) {
   const auto level = OptimizationLevel::basic;
   all.push_back({.name = "shape-upstream",
-                 .says = "asks the earliest value for sizes that it has",
+                 .description = "takes sizes from the earliest value that has them",
                  .level = level,
                  .anchors = {"Shape"},
                  .propose = whole});
   all.push_back({.name = "sizes-upstream",
-                 .says = "asks the earliest value for some sizes that it has",
+                 .description = "takes some sizes from the earliest value that has them",
                  .level = level,
                  .anchors = {"Gather", "Slice"},
                  .propose = some});

@@ -4,7 +4,7 @@
 namespace lathe {
 namespace {
 
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_share_constants(const View& view, NodeId id) {
   for (ValueId v : view.node(id).inputs) {
     const ValueId first = view.first_like(v);
     if (first == v || view.is_output(v)) continue;
@@ -19,10 +19,10 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 
 void pass_share_constants(PassList& all) {
   all.push_back({.name = "share-constants",
-                 .says = "keeps one of constants that are equal",
+                 .description = "keeps one of constants that are equal",
                  .level = OptimizationLevel::basic,
                  .anchors = {},
-                 .propose = propose});
+                 .propose = propose_share_constants});
 }
 
 }  // namespace lathe

@@ -8,8 +8,9 @@
 namespace lathe {
 namespace {
 
-/// Readers of one value that are looked through: a value that everything reads (a constant) tells little.
-constexpr size_t most_readers = 256;
+/// Readers of one value that are looked through: a value that everything reads (a constant) distinguishes
+/// little.
+constexpr size_t max_readers = 256;
 
 bool equal(const AttributeValue& a, const AttributeValue& b) {
   if (a.index() != b.index()) return false;
@@ -26,8 +27,8 @@ bool equal(const AttributeValue& a, const AttributeValue& b) {
       a);
 }
 
-/// What a node's attribute is: as its signature says where the node does not.
-const AttributeValue* said(const Node& n, const OpSchema& schema, std::string_view name) {
+/// The value of a node's attribute: the default of its signature where the node has none.
+const AttributeValue* attribute_or_default(const Node& n, const OpSchema& schema, std::string_view name) {
   if (const AttributeValue* v = n.attributes.find(name)) return v;
   const AttributeDecl* declared = schema.newest().signature().attribute(name);
   return declared && declared->fallback ? &*declared->fallback : nullptr;
@@ -35,7 +36,7 @@ const AttributeValue* said(const Node& n, const OpSchema& schema, std::string_vi
 
 bool same_attributes(const Node& a, const Node& b, const OpSchema& schema) {
   const auto agrees = [&](const Node& with, const Attributes::Entry& e) {
-    const AttributeValue* other = said(with, schema, e.name);
+    const AttributeValue* other = attribute_or_default(with, schema, e.name);
     return other && equal(e.value, *other);
   };
   return std::ranges::all_of(a.attributes, [&](const auto& e) { return agrees(b, e); }) &&
@@ -74,8 +75,8 @@ bool depends_on(const View& view, NodeId of, NodeId node) {
   return false;
 }
 
-/// Of two values of the same sizes one is asked: every layer of a decoder asks its own keys how many there
-/// are, and what follows from that is then computed once for all.
+/// Takes the sizes of two values of the same shape from one of them: every layer of a decoder takes the
+/// number of keys from its own keys, and what follows from it is then computed once for all.
 std::optional<Patch> same_sizes(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const auto sizes = view.sizes(n.outputs[0]);
@@ -95,14 +96,14 @@ std::optional<Patch> same_sizes(const View& view, NodeId id) {
   return std::nullopt;
 }
 
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_share_results(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const OpSchema* schema = view.schema(n);
   if (!schema || !schema->deterministic() || n.inputs.empty() || !n.bodies.empty()) return std::nullopt;
   ValueId rarest = no_id;
   for (ValueId v : n.inputs)
     if (v != no_id && (rarest == no_id || view.uses(v).size() < view.uses(rarest).size())) rarest = v;
-  if (rarest == no_id || view.uses(rarest).size() > most_readers) return std::nullopt;
+  if (rarest == no_id || view.uses(rarest).size() > max_readers) return std::nullopt;
   for (const Use& u : view.uses(rarest)) {
     if (u.node == id) continue;
     const Node& other = view.node(u.node);
@@ -128,10 +129,10 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 
 void pass_share_results(PassList& all) {
   all.push_back({.name = "share-results",
-                 .says = "computes common subexpressions once",
+                 .description = "computes common subexpressions once",
                  .level = OptimizationLevel::basic,
                  .anchors = {},
-                 .propose = propose});
+                 .propose = propose_share_results});
 }
 
 }  // namespace lathe

@@ -45,10 +45,10 @@ std::optional<Patch> double_not(const View& view, NodeId id) {
 /// Where by a condition that is the same for all elements: what it chooses, as it is or broadcast.
 std::optional<Patch> where_known(const View& view, NodeId id) {
   const Node& n = view.node(id);
-  const auto truth = view.uniform(n.inputs[0]);
-  if (!truth) return std::nullopt;
-  const ValueId chosen = n.inputs[*truth != 0 ? 1 : 2];
-  const std::string reason = *truth != 0 ? "its condition is true" : "its condition is false";
+  const auto condition = view.uniform(n.inputs[0]);
+  if (!condition) return std::nullopt;
+  const ValueId chosen = n.inputs[*condition != 0 ? 1 : 2];
+  const std::string reason = *condition != 0 ? "its condition is true" : "its condition is false";
   Patch p(reason);
   p.remove(id);
   if (view.same_type(chosen, n.outputs[0])) {
@@ -106,32 +106,32 @@ std::optional<Patch> shape_of_cast(const View& view, NodeId id) {
 void pass_simplify(PassList& all) {
   const auto level = OptimizationLevel::basic;
   all.push_back({.name = "divide-at-once",
-                 .says = "divides instead of multiplying with a reciprocal",
+                 .description = "divides instead of multiplying with a reciprocal",
                  .level = level,
                  .anchors = {"Mul"},
                  .propose = reciprocal});
   all.push_back({.name = "where-without-not",
-                 .says = "exchanges the branches of Where instead of negating its condition",
+                 .description = "exchanges the branches of Where instead of negating its condition",
                  .level = level,
                  .anchors = {"Where"},
                  .propose = where_not});
   all.push_back({.name = "where-known",
-                 .says = "takes what Where chooses by a condition that is known",
+                 .description = "takes what Where chooses by a condition that is known",
                  .level = level,
                  .anchors = {"Where"},
                  .propose = where_known});
   all.push_back({.name = "double-not",
-                 .says = "removes Not of Not",
+                 .description = "removes Not of Not",
                  .level = level,
                  .anchors = {"Not"},
                  .propose = double_not});
   all.push_back({.name = "clip-without-relu",
-                 .says = "clips from 0 on instead of after Relu",
+                 .description = "clips from 0 on instead of after Relu",
                  .level = level,
                  .anchors = {"Clip"},
                  .propose = clip_relu});
   all.push_back({.name = "shape-without-cast",
-                 .says = "takes the shape of what a Cast gets",
+                 .description = "takes the shape of what a Cast gets",
                  .level = level,
                  .anchors = {"Shape", "Size"},
                  .propose = shape_of_cast});

@@ -51,7 +51,7 @@ bool is_of_product(const View& view, ValueId v, bool moved) {
 }
 
 /// The anchor is the change of shape, or the Transpose.
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_sink_reshapes(const View& view, NodeId id) {
   const Node& shape = view.node(id);
   if (!view.read_once(shape.outputs[0])) return std::nullopt;
   const auto [at, input] = view.uses(shape.outputs[0])[0];
@@ -78,12 +78,12 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 void pass_sink_reshapes(PassList& all) {
   all.push_back(
       {.name = "sink-reshapes",
-       .says =
+       .description =
            "moves changes of shape and transpositions from between products and elementwise operators behind "
            "these",
        .level = OptimizationLevel::extended,
        .anchors = {movements.begin(), movements.end()},
-       .propose = propose});
+       .propose = propose_sink_reshapes});
 }
 
 }  // namespace lathe

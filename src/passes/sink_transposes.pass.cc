@@ -11,7 +11,7 @@ namespace {
 /// Operators between two transpositions that are looked through.
 constexpr size_t longest_chain = 12;
 /// Constants that are transposed the other way have at most this many elements, when others read them too.
-constexpr int64_t most_copied = 4096;
+constexpr int64_t max_copied = 4096;
 
 bool along_axis(const Node& n) { return View::is(n, "Softmax") || View::is(n, "LogSoftmax"); }
 
@@ -92,7 +92,7 @@ class Sink {
       } else if (broadcasts(n)) {
         const ValueId moving = moving_input(n);
         for (ValueId& x : inputs)
-          if (x != moving) x = turned(p, x, l.perm);
+          if (x != moving) x = transposed(p, x, l.perm);
       }
       inputs.set(static_cast<size_t>(std::ranges::find(n.inputs, moving_input(n)) - n.inputs.begin()), v);
       v = p.add(n.op, std::move(inputs), std::move(a));
@@ -101,7 +101,7 @@ class Sink {
   }
 
   /// A constant operand, for what is not transposed any more. Aligned at the back, it gets all axes first.
-  ValueId turned(Patch& p, ValueId v, const std::vector<int64_t>& perm) const {
+  ValueId transposed(Patch& p, ValueId v, const std::vector<int64_t>& perm) const {
     const Tensor& t = *view_.constant(v);
     if (t.size() == 1 && t.rank() <= perm.size()) return v;
     std::vector<int64_t> shape(perm.size() - t.rank(), 1), back(perm.size());
@@ -110,10 +110,10 @@ class Sink {
     return add_transpose(p, p.add("Reshape", {v, p.add_constant("shape", ints(shape))}), std::move(back));
   }
 
-  /// A constant that can be turned for a value of this many axes.
-  bool turnable(ValueId v, size_t rank) const {
+  /// A constant that can be transposed for a value of this many axes.
+  bool transposable(ValueId v, size_t rank) const {
     const Tensor* t = view_.constant(v);
-    return t && t->rank() <= rank && t->size() > 0 && (view_.read_once(v) || t->size() <= most_copied);
+    return t && t->rank() <= rank && t->size() > 0 && (view_.read_once(v) || t->size() <= max_copied);
   }
 
  private:
@@ -159,7 +159,7 @@ class Sink {
     return !from || !to || !((*from)[axis] == (*to)[axis]);
   }
   /// Resize along other axes, if it comes to that: where others have the graph, as ONNX Runtime does it. But
-  /// for nearest neighbours the outermost two axes must stay, or of four for linear ones the first and last.
+  /// for nearest neighbors the outermost two axes must stay, or of four for linear ones the first and last.
   bool others_take(const Lifted& l) const {
     return !view_.for_others() || std::ranges::all_of(l.chain, [&](NodeId id) {
       const Node& n = view_.node(id);
@@ -181,10 +181,12 @@ class Sink {
     const auto& shape = view_.type(n.outputs[0]).shape;
     if (!broadcasts(n) || !shape) return no_id;
     for (ValueId v : n.inputs) {
-      const auto turns = [&](ValueId other) { return other == v || turnable(other, shape->size()); };
+      const auto can_transpose = [&](ValueId other) {
+        return other == v || transposable(other, shape->size());
+      };
       const auto& own = view_.type(v).shape;
-      if (!turnable(v, shape->size()) && own && *own == *shape && std::ranges::count(n.inputs, v) == 1 &&
-          std::ranges::all_of(n.inputs, turns))
+      if (!transposable(v, shape->size()) && own && *own == *shape && std::ranges::count(n.inputs, v) == 1 &&
+          std::ranges::all_of(n.inputs, can_transpose))
         return v;
     }
     return no_id;
@@ -229,12 +231,13 @@ std::optional<Patch> join(const View& view, NodeId id) {
   const size_t rank = first->perm.size();
   for (size_t i = 0; i < operands.size(); ++i)
     if (operands[i] ? operands[i]->perm != first->perm
-                    : n.op == "Concat" || !sink.turnable(n.inputs[i], rank))
+                    : n.op == "Concat" || !sink.transposable(n.inputs[i], rank))
       return std::nullopt;
   Patch p(n.op + " of values that are transposed alike");
   std::vector<ValueId> inputs;
   for (size_t i = 0; i < operands.size(); ++i)
-    inputs.push_back(operands[i] ? sink.rebuild(p, *operands[i]) : sink.turned(p, n.inputs[i], first->perm));
+    inputs.push_back(operands[i] ? sink.rebuild(p, *operands[i])
+                                 : sink.transposed(p, n.inputs[i], first->perm));
   Attributes a = n.attributes;
   if (n.op == "Concat") {
     const auto axis = a.get<int64_t>("axis", 0);
@@ -275,7 +278,7 @@ std::optional<Patch> reduce(const View& view, NodeId id) {
 }
 
 /// A Split before the transposition, where its parts are all transposed again; the anchor is the Split.
-std::optional<Patch> split(const View& view, NodeId id) {
+std::optional<Patch> sink_below_split(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Node* transpose = view.made_by(n.inputs[0], "Transpose");
   const std::vector<int64_t> perm = transpose ? order_of(view, *transpose) : std::vector<int64_t>();
@@ -302,27 +305,27 @@ std::optional<Patch> split(const View& view, NodeId id) {
 void pass_sink_transposes(PassList& all) {
   const auto level = OptimizationLevel::basic;
   all.push_back({.name = "sink-transposes",
-                 .says = "brings transpositions together through elementwise operators",
+                 .description = "brings transpositions together through elementwise operators",
                  .level = level,
                  .anchors = {"Transpose"},
                  .propose = meet});
   all.push_back(
       {.name = "join-transposes",
-       .says = "transposes once after an operator, not each of its operands",
+       .description = "transposes once after an operator, not each of its operands",
        .level = level,
        .anchors = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Sum", "Where", "PRelu", "Concat"},
        .propose = join});
   all.push_back({.name = "reduce-before-transpose",
-                 .says = "transposes what a reduction or Squeeze leaves",
+                 .description = "transposes what a reduction or Squeeze leaves",
                  .level = level,
                  .anchors = {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
                              "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", "Squeeze"},
                  .propose = reduce});
   all.push_back({.name = "split-before-transpose",
-                 .says = "splits before a transposition that each part undoes or changes",
+                 .description = "splits before a transposition that each part undoes or changes",
                  .level = level,
                  .anchors = {"Split"},
-                 .propose = split});
+                 .propose = sink_below_split});
 }
 
 }  // namespace lathe

@@ -53,7 +53,7 @@ std::optional<Patch> slice_of_slice(const View& view, NodeId id) {
   auto merged = inner ? ranges(view, *inner) : std::nullopt;
   const auto then = merged ? ranges(view, outer) : std::nullopt;
   if (!then) return std::nullopt;
-  constexpr int64_t most_step = int64_t{1} << 20;
+  constexpr int64_t max_step = int64_t{1} << 20;
   for (size_t i = 0; i < then->axes.size(); ++i) {
     const auto at = std::ranges::find(merged->axes, then->axes[i]);
     if (at == merged->axes.end()) {
@@ -65,8 +65,8 @@ std::optional<Patch> slice_of_slice(const View& view, NodeId id) {
     }
     const auto k = static_cast<size_t>(at - merged->axes.begin());
     const auto size = size_of(view, inner->inputs[0], then->axes[i]);
-    if (!size || merged->steps[k] < 1 || merged->steps[k] > most_step || then->steps[i] < 1 ||
-        then->steps[i] > most_step)
+    if (!size || merged->steps[k] < 1 || merged->steps[k] > max_step || then->steps[i] < 1 ||
+        then->steps[i] > max_step)
       return std::nullopt;
     narrow(*merged, k, *size, then->starts[i], then->ends[i], then->steps[i]);
   }
@@ -131,7 +131,7 @@ std::optional<Patch> split_of_concat(const View& view, NodeId id) {
     return std::nullopt;
   Patch p("what was concatenated is split again");
   for (size_t i = 0; i < n.outputs.size(); ++i) {
-    // Where a part is not wanted, nobody says its size.
+    // A part that nothing reads has no known size.
     if (n.outputs[i] == no_id) return std::nullopt;
     if (!view.same_type(concat->inputs[i], n.outputs[i]) || view.is_output(n.outputs[i])) return std::nullopt;
     p.replace_uses(n.outputs[i], concat->inputs[i]);
@@ -180,22 +180,22 @@ std::optional<Patch> concat_of_slices(const View& view, NodeId id) {
 void pass_slices(PassList& all) {
   const auto level = OptimizationLevel::basic;
   all.push_back({.name = "merge-slices",
-                 .says = "turns two slices in a row into one",
+                 .description = "turns two slices in a row into one",
                  .level = level,
                  .anchors = {"Slice"},
                  .propose = slice_of_slice});
   all.push_back({.name = "slice-of-concat",
-                 .says = "takes the part itself where a slice lies within one part of a Concat",
+                 .description = "takes the part itself where a slice lies within one part of a Concat",
                  .level = level,
                  .anchors = {"Slice"},
                  .propose = slice_of_concat});
   all.push_back({.name = "split-of-concat",
-                 .says = "takes the parts themselves where a Split undoes a Concat",
+                 .description = "takes the parts themselves where a Split undoes a Concat",
                  .level = level,
                  .anchors = {"Split"},
                  .propose = split_of_concat});
   all.push_back({.name = "concat-of-slices",
-                 .says = "puts together slices that follow each other, or the outputs of a Split",
+                 .description = "puts together slices that follow each other, or the outputs of a Split",
                  .level = level,
                  .anchors = {"Concat"},
                  .propose = concat_of_slices});

@@ -12,7 +12,7 @@ ValueId cast(Patch& p, ValueId v, DataType to) {
   return p.add("Cast", {v}, attributes);
 }
 
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_spread_batch_normalization(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const auto op = decode<BatchNormalization>(n.attributes);
   const auto rank = view.rank(n.inputs[0]);
@@ -49,10 +49,10 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 
 void pass_spread_batch_normalization(PassList& all) {
   all.push_back({.name = "spread-batch-normalization",
-                 .says = "turns BatchNormalization by constants into a scale and a shift",
+                 .description = "turns BatchNormalization by constants into a scale and a shift",
                  .level = OptimizationLevel::all,
                  .anchors = {"BatchNormalization"},
-                 .propose = propose,
+                 .propose = propose_spread_batch_normalization,
                  .for_own_kernels = true});
 }
 

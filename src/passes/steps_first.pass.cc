@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_steps_first(const View& view, NodeId id) {
   const Node& n = view.node(id);
   if (n.attributes.get<int64_t>("layout", 0) != 1) return std::nullopt;
   Patch p("the batch comes before the steps");
@@ -27,10 +27,10 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 
 void pass_steps_first(PassList& all) {
   all.push_back({.name = "steps-first",
-                 .says = "puts the steps of recurrent networks before the batch",
+                 .description = "puts the steps of recurrent networks before the batch",
                  .level = OptimizationLevel::basic,
                  .anchors = {"LSTM", "GRU", "RNN"},
-                 .propose = propose});
+                 .propose = propose_steps_first});
 }
 
 }  // namespace lathe

@@ -10,10 +10,10 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_transposed_conv(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Tensor* w = view.constant(n.inputs[1]);
-  // Filters that fill no blocks would be taken apart between DepthToSpace and what follows.
+  // Filters that fill no blocks would be split between DepthToSpace and what follows.
   if (!w || w->rank() != 4 || !fits_float32(w->type()) || w->size() == 0 || w->dim(1) % block_lanes != 0 ||
       view.rank(n.inputs[0]) != 4)
     return std::nullopt;
@@ -24,9 +24,9 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 
   Patch p("windows of ConvTranspose lie side by side");
   const int64_t pixels = *size * *size;
-  Attributes turned;
-  turned.set("perm", Ints{2, 3, 1, 0});  // a filter for each pixel and channel of Y
-  const ValueId by_pixel = p.add("Transpose", {n.inputs[1]}, std::move(turned));
+  Attributes transpose;
+  transpose.set("perm", Ints{2, 3, 1, 0});  // a filter for each pixel and channel of Y
+  const ValueId by_pixel = p.add("Transpose", {n.inputs[1]}, std::move(transpose));
   const ValueId shape =
       p.add_constant("filters", Tensor::from<int64_t>({4}, Ints{pixels * w->dim(1), w->dim(0), 1, 1}));
   std::vector<ValueId> inputs{n.inputs[0], p.add("Reshape", {by_pixel, shape})};
@@ -47,11 +47,12 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 }  // namespace
 
 void pass_transposed_conv(PassList& all) {
-  all.push_back({.name = "transposed-conv",
-                 .says = "turns ConvTranspose whose windows lie side by side into Conv and DepthToSpace",
-                 .level = OptimizationLevel::all,
-                 .anchors = {"ConvTranspose"},
-                 .propose = propose});
+  all.push_back(
+      {.name = "transposed-conv",
+       .description = "turns ConvTranspose whose windows lie side by side into Conv and DepthToSpace",
+       .level = OptimizationLevel::all,
+       .anchors = {"ConvTranspose"},
+       .propose = propose_transposed_conv});
 }
 
 }  // namespace lathe

@@ -16,7 +16,7 @@ bool are_all(const Ints& values, int64_t wanted) {
 
 /// The pads of the Conv that a ConvTranspose is whose windows step by one; nothing where there is none, or
 /// some would be negative.
-std::optional<Ints> turned_pads(const ConvTranspose& op, const Shape& w) {
+std::optional<Ints> mirrored_pads(const ConvTranspose& op, const Shape& w) {
   const size_t axes = w.size() - 2;
   if (!are_all(op.window.strides, 1) || !op.output_shape.empty() || !are_all(op.output_padding, 0) ||
       op.window.same() || op.group < 1 || w[0] % op.group != 0 || !op.window.counts_fit(axes))
@@ -33,7 +33,7 @@ std::optional<Ints> turned_pads(const ConvTranspose& op, const Shape& w) {
 }
 
 /// Weights [C, M / group, kernel…] as those of a Conv, [M, C / group, …kernel].
-ValueId turned_weights(Patch& p, ValueId weights, const Shape& w, int64_t group) {
+ValueId mirrored_weights(Patch& p, ValueId weights, const Shape& w, int64_t group) {
   const size_t axes = w.size() - 2;
   Ints grouped{group, w[0] / group, w[1]}, perm{0, 2, 1}, joined{group * w[1], w[0] / group}, spatial;
   for (size_t i = 0; i < axes; ++i) {
@@ -42,26 +42,26 @@ ValueId turned_weights(Patch& p, ValueId weights, const Shape& w, int64_t group)
     perm.push_back(static_cast<int64_t>(i) + 3);
     spatial.push_back(static_cast<int64_t>(i) + 2);
   }
-  Attributes turned;
-  turned.set("perm", perm);
+  Attributes transpose;
+  transpose.set("perm", perm);
   const ValueId by_group = p.add("Reshape", {weights, p.add_constant("groups", ints(grouped))});
-  const ValueId filters = p.add("Reshape", {p.add("Transpose", {by_group}, std::move(turned)),
+  const ValueId filters = p.add("Reshape", {p.add("Transpose", {by_group}, std::move(transpose)),
                                             p.add_constant("filters", ints(joined))});
   const ValueId last = p.add_constant("last", ints(Ints(axes, -1)));
   return p.add("Slice", {filters, last, p.add_constant("first", ints(Ints(axes, INT64_MIN))),
                          p.add_constant("axes", ints(spatial)), last});
 }
 
-std::optional<Patch> propose(const View& view, NodeId id) {
+std::optional<Patch> propose_transposed_conv_by_one(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Tensor* w = view.constant(n.inputs[1]);
   if (!w || w->rank() < 3 || !fits_float32(w->type()) || w->size() == 0) return std::nullopt;
   const auto op = decode<ConvTranspose>(n.attributes);
-  const auto pads = turned_pads(op, w->shape());
+  const auto pads = mirrored_pads(op, w->shape());
   if (!pads) return std::nullopt;
   Patch p("ConvTranspose steps by one");
   Operands inputs = n.inputs;
-  inputs.set(1, turned_weights(p, n.inputs[1], w->shape(), op.group));
+  inputs.set(1, mirrored_weights(p, n.inputs[1], w->shape(), op.group));
   Attributes window;
   window.set("pads", *pads);
   if (!op.window.dilations.empty()) window.set("dilations", op.window.dilations);
@@ -75,10 +75,10 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 
 void pass_transposed_conv_by_one(PassList& all) {
   all.push_back({.name = "transposed-conv-by-one",
-                 .says = "turns ConvTranspose whose windows step by one into Conv",
+                 .description = "turns ConvTranspose whose windows step by one into Conv",
                  .level = OptimizationLevel::all,
                  .anchors = {"ConvTranspose"},
-                 .propose = propose});
+                 .propose = propose_transposed_conv_by_one});
 }
 
 }  // namespace lathe

@@ -17,7 +17,7 @@ const PassList& all_passes() {
 namespace {
 
 /// Constants of more elements are weights, whose contents passes leave alone.
-constexpr int64_t most_equal_elements = 65536;
+constexpr int64_t max_equal_elements = 65536;
 
 }  // namespace
 
@@ -59,7 +59,7 @@ ValueId View::first_like(ValueId v) const {
 
 std::optional<double> View::uniform(ValueId v) const {
   const Tensor* t = contents(v);
-  if (!t || t->type() == DataType::string || t->size() == 0 || t->size() > most_equal_elements)
+  if (!t || t->type() == DataType::string || t->size() == 0 || t->size() > max_equal_elements)
     return std::nullopt;
   const double first = load_double(*t, 0);
   for (int64_t i = 1; i < t->size(); ++i)

@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-/// At the speed of memory.
+/// Returns a checksum of the bytes. It is as fast as memory.
 uint64_t checksum_of(const void* data, size_t bytes);
 
 }  // namespace lathe

@@ -1,5 +1,5 @@
-// The plan: what the builder hands to the runtime. Plain data; plan_file.h maps it to and from the .lathe
-// format.
+// The plan, which the builder passes to the runtime. It is plain data; plan_file.h maps it to and from the
+// .lathe format.
 #pragma once
 
 #include <deque>
@@ -51,7 +51,7 @@ struct PlanBody {
   std::vector<std::pair<uint32_t, uint32_t>> captures;  // (value here, value in the body)
 };
 
-/// What is done with each element of a step's first output.
+/// A pointwise program that is applied to each element of a step's first output.
 struct PlanEpilogue {
   Pointwise program;              // operand 0 is the output as its kernel computed it
   std::vector<int32_t> operands;  // values: the program's operands from 1
@@ -89,7 +89,7 @@ struct PlanGraph {
   std::vector<uint32_t> inputs, outputs;
 };
 
-/// Where the bytes of a stored array come from: the weight program.
+/// How the bytes of a stored array are made: an entry of the weight program.
 struct WeightRecipe {
   enum class Kind : uint8_t { source, fold, pack };
   Kind kind = Kind::source;
@@ -114,7 +114,7 @@ struct Weight {
   uint64_t checksum = 0;  // of a plan from a file: what the elements there should give (checksum.h)
 };
 
-/// Which shapes the inputs may have, all together.
+/// The shapes that the inputs may have in one profile.
 struct PlanProfile {
   std::string name;
   struct Input {
@@ -123,10 +123,9 @@ struct PlanProfile {
   };
   std::vector<Input> inputs;
 };
-inline constexpr size_t most_profiles = 64;
+inline constexpr size_t max_profiles = 64;
 
-/// An initializer that may not be exchanged: shapes follow from what it holds, or it was used up by the
-/// build.
+/// An initializer that may not be exchanged: shapes follow from its contents, or the build consumed it.
 struct BuiltInWeight {
   std::string name;
   DataType type = DataType::undefined;

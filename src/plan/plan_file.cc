@@ -41,7 +41,7 @@ uint64_t aligned(uint64_t n) { return (n + alignment - 1) / alignment * alignmen
 
 bool is_text(const Weight& w) { return w.value.tensor().type() == DataType::string; }
 
-/// Which arrays belong in the file: strings lie in its structure.
+/// Returns whether an array belongs in the file. Strings are part of its structure.
 bool belongs(const Plan& plan, const Weight& w, ArraySection section) {
   if (!w.stored || section == ArraySection::native) return w.stored;
   return section == ArraySection::portable ? plan.portable || plan.refit : plan.refit;
@@ -69,7 +69,7 @@ void write_plan(const Plan& plan, Put&& put) {
   std::vector<StoredArray> arrays(plan.weights.size());
   std::vector<const Tensor*> order;
   uint64_t at = sizeof(Header);
-  // What runs read lies together, and what only other machines need after it.
+  // Arrays that runs read are next to each other; those that only other machines need follow.
   for (ArraySection section : {ArraySection::native, ArraySection::portable, ArraySection::source})
     for (size_t i = 0; i < arrays.size(); ++i) {
       const Weight& w = plan.weights[i];

@@ -175,14 +175,13 @@ class Reader {
     if (w.offset() % 64 != 0 || w.offset() > arrays_.size() || bytes > arrays_.size() - w.offset())
       malformed("an array within the file",
                 std::to_string(bytes) + " bytes at " + std::to_string(w.offset()));
-    // Nobody writes to a weight: the mapping is read-only.
+    // Weights are never written: the mapping is read-only.
     made.value = Tensor::view(type, shape, const_cast<char*>(arrays_.data() + w.offset()),
                               std::const_pointer_cast<void>(owner_));
     return made;
   }
 
-  /// Kernels that are asked about an operand may look at what it holds: of an array that is not stored,
-  /// zeros.
+  /// Support queries may read the contents of operands, so arrays that are not stored become zeros.
   static void fill_with_zeros(Plan& plan) {
     size_t most = 0;
     for (const Weight& w : plan.weights)

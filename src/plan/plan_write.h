@@ -7,7 +7,7 @@
 
 namespace lathe {
 
-/// Where a weight's array lies in the file.
+/// The position of a weight's array in the file.
 struct StoredArray {
   bool stored = false;
   uint64_t offset = 0, checksum = 0;

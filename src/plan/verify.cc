@@ -21,7 +21,7 @@ class Verifier {
       require(t.graph < plan_.graphs.size() && t.value < plan_.graphs[t.graph].values.size(),
               "taps of values", t.name);
     for (const PlanProfile& p : plan_.profiles) profile(p);
-    require(plan_.profiles.size() <= most_profiles, "at most " + std::to_string(most_profiles) + " profiles",
+    require(plan_.profiles.size() <= max_profiles, "at most " + std::to_string(max_profiles) + " profiles",
             std::to_string(plan_.profiles.size()));
     for (const PlanValue& v : main.values)
       require(v.role != ValueRole::captured, "a main graph that captures nothing", v.name);

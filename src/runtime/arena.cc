@@ -10,7 +10,7 @@ namespace lathe {
 
 ArenaPlanner::Id ArenaPlanner::take(size_t bytes) {
   live_ += bytes;
-  most_live_ = std::max(most_live_, live_);
+  peak_live_ = std::max(peak_live_, live_);
   spans_.push_back({bytes, best_fit(bytes), clock_++, SIZE_MAX});
   return spans_.size() - 1;
 }
@@ -24,8 +24,8 @@ void ArenaPlanner::give(Id id) {
 
 void ArenaPlanner::pack() {
   constexpr size_t worth_it =
-      64;  // a hole of such a part: most layouts have none, and are made at every shape
-  if (end_ - most_live_ <= most_live_ / worth_it) return;
+      64;  // a hole of such a part: most memory plans have none, and are made at every shape
+  if (end_ - peak_live_ <= peak_live_ / worth_it) return;
   size_t end = 0;
   const std::vector<size_t> offsets = by_size(end);
   if (end >= end_) return;
@@ -76,9 +76,9 @@ size_t ArenaPlanner::best_fit(size_t bytes) {
     end_ += bytes;
     return at;
   }
-  const auto [at, room] = *best;
+  const auto [at, hole] = *best;
   free_.erase(best);
-  if (room > bytes) free_.emplace(at + bytes, room - bytes);
+  if (hole > bytes) free_.emplace(at + bytes, hole - bytes);
   return at;
 }
 

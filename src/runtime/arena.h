@@ -22,7 +22,7 @@ class ArenaPlanner {
   size_t size() const { return end_; }
 
  private:
-  /// From `begin` until before `end`, counted in takes and gives.
+  /// Memory that is used from `begin` until before `end`, counted in takes and gives.
   struct Span {
     size_t bytes, offset, begin, end;
   };
@@ -31,9 +31,9 @@ class ArenaPlanner {
   std::vector<size_t> by_size(size_t& end) const;
 
   std::vector<Span> spans_;
-  std::map<size_t, size_t> free_;  // offset → bytes; neighbours are joined
+  std::map<size_t, size_t> free_;  // offset → bytes; neighbors are joined
   size_t end_ = 0, clock_ = 0;
-  size_t live_ = 0, most_live_ = 0;  // bytes: no packing takes less
+  size_t live_ = 0, peak_live_ = 0;  // bytes: no packing takes less
 };
 
 }  // namespace lathe

@@ -3,32 +3,33 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/layout.h"
+#include "runtime/memory_plan.h"
 
 namespace lathe {
 namespace {
 
 /// Microseconds that it takes to share work among threads.
 constexpr double sharing = 3;
-/// Of which a loop that is shared has pieces at least.
+/// Microseconds that the pieces of a shared loop take at least.
 constexpr double piece = 4;
-/// What of their processors threads make use of when they share one step: they wait for one another, and for
-/// what lies in each other's caches.
+/// The efficiency of threads that share one step: they wait for one another, and for data in each other's
+/// caches.
 constexpr double use = 0.9;
-/// Steps that take longer are shared: an error in their cost would be too dear.
+/// Steps that take more microseconds are shared among the threads: an error in their cost would be too
+/// costly.
 constexpr double small = 60;
-/// What branches must gain.
-constexpr double least_gain = 4, least_share = 0.15;
-/// Steps that branches may have.
-constexpr size_t most_steps = 48;
+/// Branches must save at least so many microseconds, and this part of the time.
+constexpr double min_gain = 4, min_share = 0.15;
+/// The most steps that branches may have.
+constexpr size_t max_branch_steps = 48;
 
-/// Roughly, on one thread.
+/// Estimates the time on one thread.
 double microseconds(const StepCost& cost) {
   constexpr double call = 0.2, flops_a_microsecond = 50e3, bytes_a_microsecond = 30e3;
   return call + std::max(cost.flops / flops_a_microsecond, cost.bytes / bytes_a_microsecond);
 }
 
-/// Which step made a value; and which steps may be in branches.
+/// The steps that make values, and the times of those that may be in branches.
 class Steps {
  public:
   Steps(const ProgramGraph& g, std::span<const Slot> slots) : g_(g), slots_(slots), maker_(slots.size(), -1) {
@@ -39,7 +40,7 @@ class Steps {
     }
   }
   size_t count() const { return time_.size(); }
-  /// In microseconds; negative where it may not be in branches.
+  /// Microseconds of the step; negative if it may not be in branches.
   double time(size_t step) const { return time_[step]; }
   /// Calls f(step) for each that made something that this one reads.
   template <class F>
@@ -55,7 +56,7 @@ class Steps {
   }
 
  private:
-  /// Does everything that it needs exist before it runs? Then nothing is shared but the pool.
+  /// Returns whether everything that the step needs exists before it runs. Lanes then share only the pool.
   bool fits(const ProgramStep& s) const {
     if (!s.kernel || s.memory != host_memory || s.kernel->temporaries || !s.plan->bodies.empty())
       return false;
@@ -124,7 +125,7 @@ double shared_time(double time, int threads) {
   return apart < 2 ? time : std::min(time, time / (apart * use) + sharing);
 }
 
-/// Components as lanes, the longest first, each to whoever has least to do.
+/// Distributes components over lanes, the longest first, each to the lane that has least to do.
 Branches make_branches(const Steps& steps, size_t first, size_t end, int threads) {
   Components components(first);
   for (size_t i = first; i < end; ++i) components.add(steps, i);
@@ -162,12 +163,12 @@ std::vector<Branches> find_branches(const ProgramGraph& graph, std::span<const S
     best[i] += shared_time(steps.time(i), threads);
     Components components(i);
     double total = 0, in_order = 0;
-    for (size_t j = i; j < n && j < i + most_steps && steps.time(j) >= 0; ++j) {
+    for (size_t j = i; j < n && j < i + max_branch_steps && steps.time(j) >= 0; ++j) {
       components.add(steps, j);
       total += steps.time(j);
       in_order += shared_time(steps.time(j), threads);
       const double together = std::max(components.longest(), total / threads) + sharing;
-      if (in_order - together < std::max(least_gain, least_share * in_order)) continue;
+      if (in_order - together < std::max(min_gain, min_share * in_order)) continue;
       if (together + best[j + 1] >= best[i]) continue;
       best[i] = together + best[j + 1];
       next[i] = j + 1;

@@ -17,9 +17,9 @@ struct Branches {
   std::vector<std::vector<uint32_t>> lanes;
 };
 
-/// Cuts the steps into those that follow one another and branches, so that by the costs of the steps the run
-/// is shortest. `slots`: by value, what the shapes are and where results go (not yet at which offset). In
-/// order of the steps; empty where it does not pay.
+/// Divides the steps into sequences and branches, so that by the costs of the steps the run is shortest.
+/// `slots`: by value, the shapes and the kinds of places (no offsets yet). Returns the branches in order of
+/// the steps; empty if they do not pay.
 std::vector<Branches> find_branches(const ProgramGraph& graph, std::span<const Slot> slots, int threads);
 
 }  // namespace lathe

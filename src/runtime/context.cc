@@ -1,11 +1,11 @@
 #include "runtime/engine_impl.h"
 #include "runtime/float_state.h"
-#include "runtime/profile_room.h"
+#include "runtime/profile_reserve.h"
 
 namespace lathe {
 namespace {
 
-/// May inputs of other sizes than declared be the reason?
+/// Returns whether inputs of other sizes than declared may be the reason for an error.
 bool is_about_sizes(Code c) {
   return c == Code::run_bad_shape || c == Code::node_bad_shape || c == Code::tensor_bad_shape ||
          c == Code::run_bad_value || c == Code::node_bad_value;
@@ -28,11 +28,11 @@ struct Context::Impl {
         work(std::make_unique<Work>(engine->program)),
         inputs(engine->inputs.size()),
         bound(engine->outputs.size()),
-        sizes(engine->contract.no_sizes()) {
+        sizes(engine->validator.no_sizes()) {
     prepare();
   }
 
-  /// What runs of one program work with.
+  /// The state and the main frame for runs of one program.
   struct Work {
     explicit Work(const Program& p) : state(p), frame(state, 0, nullptr, nullptr) {}
     RunState state;
@@ -41,7 +41,7 @@ struct Context::Impl {
   RunState& state() { return work->state; }
   Frame& frame() { return work->frame; }
 
-  /// Where there is but one shape of each input, the first run finds its memory as any other does.
+  /// If every input has only one shape, plans and allocates memory before the first run.
   void prepare() {
     const bool fixed = std::ranges::all_of(engine->inputs, [](const IoInfo& in) {
       return in.element_type != DataType::undefined && !in.optional && in.shape &&
@@ -54,7 +54,7 @@ struct Context::Impl {
     }
   }
 
-  /// Before a run: goes over to the weights that the engine has by now. What was reserved is reserved anew.
+  /// Called before a run: changes over to the engine's current weights and repeats reservations.
   void take_weights() {
     const uint64_t newest = serving->version();
     if (newest == version) return;
@@ -66,7 +66,7 @@ struct Context::Impl {
     after.clock = before.clock;
     if (before.profiling) {
       after.profiler = std::make_unique<Profiler>(now->program);
-      after.profiler->start(before.profiler->room());
+      after.profiler->start(before.profiler->capacity());
       after.profiling = true;
     } else if (before.profiler) {
       recorded = before.profiler->report();
@@ -76,7 +76,7 @@ struct Context::Impl {
     engine = std::move(now);
     version = newest;
     if (!reserved.empty())
-      frame().reserve(room_of(*engine, engine->profile(reserved)));
+      frame().reserve(reserve_of(*engine, engine->profile(reserved)));
     else
       prepare();
   }
@@ -107,7 +107,7 @@ struct Context::Impl {
       if (in[i].empty() && plan.values[plan.inputs[i]].type.kind != PlanType::Kind::optional)
         throw Error(Code::run_missing_input, "run", "a value of type " + engine->inputs[i].type, "none")
             .at("run", engine->inputs[i].name, "");
-      engine->contract.check(i, in[i], sizes);
+      engine->validator.check(i, in[i], sizes);
     }
   }
 
@@ -132,14 +132,14 @@ struct Context::Impl {
     }
   }
 
-  /// Nobody has checked the sums that a model declares. Where they do not hold and the run fails, that is
-  /// where to look first.
+  /// Declared sums of a model are not checked. If they do not hold and `f` fails, the error says so, since
+  /// that is the likely cause.
   template <class F>
-  auto told_of_contradictions(F&& f) const {
+  auto with_contradictions(F&& f) const {
     try {
       return f();
     } catch (const Error& e) {
-      const std::string found = is_about_sizes(e.code()) ? engine->contract.contradictions(sizes) : "";
+      const std::string found = is_about_sizes(e.code()) ? engine->validator.contradictions(sizes) : "";
       if (found.empty()) throw;
       Diagnostic d = e.diagnostic();
       d.remedy += (d.remedy.empty() ? "" : "; ") + ("the model declares other sizes: input " + found);
@@ -147,26 +147,25 @@ struct Context::Impl {
     }
   }
 
-  /// Those whose shapes are known.
-  uint64_t bytes_of_outputs(const Layout& l) const {
+  /// Bytes of the outputs whose shapes are known.
+  uint64_t bytes_of_outputs(const MemoryPlan& l) const {
     uint64_t bytes = 0;
     for (uint32_t v : engine->program.plan().graphs[0].outputs)
       if (l.slots[v].place == Slot::Place::output) bytes += aligned_size(l.slots[v].bytes());
     return bytes;
   }
 
-  /// Runs into fresh memory: outputs that own what they have. It counts as the context's until it is
-  /// returned.
+  /// Runs into new memory, which the outputs own. It counts as the context's until it is returned.
   std::vector<Value> run_detached(std::vector<Value> in, RunControl* control) {
     const Turn turn(*this);
     take_weights();
     accept(in);
-    return told_of_contradictions([&] { return run_accepted(in, control); });
+    return with_contradictions([&] { return run_accepted(in, control); });
   }
   std::vector<Value> run_accepted(std::span<const Value> in, RunControl* control) {
     MemoryCharge charge(state().account);
     std::vector<Tensor> fresh(bound.size());
-    const Layout& l = frame().layout_for(in);
+    const MemoryPlan& l = frame().memory_plan_for(in);
     try {
       charge.take(bytes_of_outputs(l));
     } catch (const Error&) {
@@ -193,7 +192,7 @@ struct Context::Impl {
   uint64_t peak_before = 0;  // bytes that were held at most with other weights
   std::vector<Value> inputs;
   std::vector<Tensor> bound;
-  InputContract::Sizes sizes;
+  InputValidator::Sizes sizes;
   std::atomic<bool> busy{false};
   std::vector<Value> given;  // the bound inputs, with defaults filled in, of the run that is going on
 };
@@ -241,7 +240,7 @@ void Context::run(RunControl* control) {
   impl_->take_weights();
   impl_->given.assign(impl_->inputs.begin(), impl_->inputs.end());
   impl_->accept(impl_->given);
-  impl_->told_of_contradictions([&] { impl_->execute(impl_->given, impl_->bound, control); });
+  impl_->with_contradictions([&] { impl_->execute(impl_->given, impl_->bound, control); });
 }
 
 const Value& Context::output(std::string_view name) const {
@@ -299,7 +298,7 @@ uint64_t Context::memory_peak() const { return std::max(impl_->peak_before, impl
 void Context::reserve(std::string_view profile) {
   const Impl::Turn turn(*impl_);
   impl_->take_weights();
-  impl_->frame().reserve(room_of(*impl_->engine, impl_->engine->profile(profile)));
+  impl_->frame().reserve(reserve_of(*impl_->engine, impl_->engine->profile(profile)));
   impl_->reserved = profile;
 }
 

@@ -7,14 +7,14 @@
 #include "plan/plan_file.h"
 #include "runtime/engine_impl.h"
 #include "runtime/memory_estimate.h"
-#include "runtime/profile_room.h"
+#include "runtime/profile_reserve.h"
 #include "runtime/retarget.h"
 #include "runtime/weight_program.h"
 
 namespace lathe {
 namespace {
 
-/// `sums`: what the sizes of an input are said to be.
+/// `sums`: the declared expressions for sizes of an input.
 IoInfo info_of(const PlanValue& v, const DeclaredSums& sums = {}) {
   std::optional<SymShape> shape = v.type.shape;
   if (shape)
@@ -32,10 +32,10 @@ size_t find(const std::vector<IoInfo>& list, std::string_view name, const char* 
               "'" + std::string(name) + "'");
 }
 
-/// More are a slip of the finger: no loop is cut into as many pieces.
-constexpr int most_threads = 1024;
+/// A larger number is a mistake: no loop is cut into as many pieces.
+constexpr int max_threads = 1024;
 
-/// With what packed arrays were made of, where a lesser machine is to pack from it.
+/// Returns the plan to save. A portable one includes the sources of packed arrays, for other processors.
 Plan saved_plan(const Engine::Impl& engine) {
   const Plan& plan = engine.program.plan();
   return plan.portable ? with_folded(plan, engine.program.extensions().kernels()) : plan;
@@ -44,8 +44,8 @@ Plan saved_plan(const Engine::Impl& engine) {
 }  // namespace
 
 ProgramOptions program_options(const BuildOptions& o) {
-  if (o.threads < 0 || o.threads > most_threads)
-    throw Error(Code::build_bad_option, "build", "0 to " + std::to_string(most_threads) + " threads",
+  if (o.threads < 0 || o.threads > max_threads)
+    throw Error(Code::build_bad_option, "build", "0 to " + std::to_string(max_threads) + " threads",
                 std::to_string(o.threads), "0 takes as many as this process may use");
   return {o.threads > 0 ? o.threads : cpu_limits().threads, o.executor, o.flush_denormals,
           memory_allowed(o.memory_limit)};
@@ -69,14 +69,14 @@ Engine::Impl::Impl(Plan plan, std::shared_ptr<const Extensions> extensions, cons
       signature(std::make_shared<const EngineSignature>(program.plan(), tuned)),
       inputs(signature->inputs),
       outputs(signature->outputs),
-      contract(program.plan()) {}
+      validator(program.plan()) {}
 
 Engine::Impl::Impl(const Impl& before, Plan plan)
     : program(before.program, std::move(plan)),
       signature(before.signature),
       inputs(signature->inputs),
       outputs(signature->outputs),
-      contract(program.plan()) {}
+      validator(program.plan()) {}
 
 size_t Engine::Impl::input_index(std::string_view name) const { return find(inputs, name, "an input"); }
 size_t Engine::Impl::output_index(std::string_view name) const { return find(outputs, name, "an output"); }
@@ -88,8 +88,8 @@ const Value* Engine::Impl::default_of(size_t input) const {
 }
 
 ShapeKey Engine::Impl::key_for(const NamedShapes& shapes) const {
-  InputContract::Sizes sizes = contract.no_sizes();
-  for (const auto& [name, shape] : shapes) contract.check_shape(input_index(name), shape, sizes);
+  InputValidator::Sizes sizes = validator.no_sizes();
+  for (const auto& [name, shape] : shapes) validator.check_shape(input_index(name), shape, sizes);
   ShapeKey key;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto given = shapes.find(inputs[i].name);
@@ -100,7 +100,7 @@ ShapeKey Engine::Impl::key_for(const NamedShapes& shapes) const {
     else if (const Value* v = default_of(i))
       append_to_key(key, *v);
     else
-      append_to_key(key, contract.shape_from(i, sizes));
+      append_to_key(key, validator.shape_from(i, sizes));
   }
   return key;
 }
@@ -115,13 +115,13 @@ const PlanProfile& Engine::Impl::profile(std::string_view name) const {
               "'" + std::string(name) + "'", "profiles are given when an engine is built");
 }
 
-std::optional<Layout> Engine::Impl::fixed_layout() const {
+std::optional<MemoryPlan> Engine::Impl::fixed_memory_plan() const {
   const bool fixed = std::ranges::all_of(inputs, [](const IoInfo& io) {
     return io.shape && std::ranges::all_of(*io.shape, [](const Dim& d) { return d.is_constant(); });
   });
   if (!fixed) return std::nullopt;
   try {
-    return layout_for({});
+    return memory_plan_for({});
   } catch (const Error&) {  // shapes that do not fit together: the run says so
     return std::nullopt;
   }
@@ -200,9 +200,9 @@ std::vector<StepInfo> Engine::steps() const {
   const auto now = impl();
   std::vector<StepInfo> list;
   const ProgramGraph& main = now->program.graph(0);
-  std::optional<Layout> layout;
+  std::optional<MemoryPlan> memory_plan;
   try {
-    layout = now->fixed_layout();
+    memory_plan = now->fixed_memory_plan();
   } catch (const Error&) {
     // An engine that no run can succeed on has steps too.
   }
@@ -215,8 +215,8 @@ std::vector<StepInfo> Engine::steps() const {
       if (k && now->program.plan().strict) info.strict = k->strict;
       for (const PlanTiming& t : s.timings) info.timings.push_back({t.tactic, t.microseconds});
       // The steps of the main graph come first.
-      if (layout && list.size() < main.steps.size())
-        info.memory = describe_memory(main, list.size(), *layout);
+      if (memory_plan && list.size() < main.steps.size())
+        info.memory = describe_memory(main, list.size(), *memory_plan);
       list.push_back(std::move(info));
     }
   return list;
@@ -224,7 +224,7 @@ std::vector<StepInfo> Engine::steps() const {
 
 MemoryInfo Engine::memory(const NamedShapes& shapes) const {
   const auto now = impl();
-  const Layout l = now->layout_for(shapes);
+  const MemoryPlan l = now->memory_plan_for(shapes);
   MemoryEstimate e = estimate_memory(now->program, l);
   return {now->program.weight_bytes(), e.arena,  e.workspace, e.outputs, e.data_dependent,
           std::move(e.uncounted),      e.records};
@@ -232,15 +232,15 @@ MemoryInfo Engine::memory(const NamedShapes& shapes) const {
 
 MemoryInfo Engine::profile_memory(std::string_view name) const {
   const auto now = impl();
-  const ProfileRoom room = room_of(*now, now->profile(name));
-  MemoryEstimate e = estimate_memory(now->program, room.most);
+  const ProfileReserve reserve = reserve_of(*now, now->profile(name));
+  MemoryEstimate e = estimate_memory(now->program, reserve.peak);
   return {now->program.weight_bytes(), e.arena,  e.workspace, e.outputs, e.data_dependent,
           std::move(e.uncounted),      e.records};
 }
 
 NamedShapes Engine::output_shapes(const NamedShapes& shapes) const {
   const auto now = impl();
-  const Layout l = now->layout_for(shapes);
+  const MemoryPlan l = now->memory_plan_for(shapes);
   NamedShapes result;
   for (size_t i = 0; i < now->outputs.size(); ++i)
     if (const Slot& s = l.slots[now->program.plan().graphs[0].outputs[i]]; s.known)

@@ -1,4 +1,4 @@
-// What an Engine and a Context are inside.
+// The implementation of Engine and the state that it shares with its contexts.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,14 @@ namespace lathe {
 DeclaredSums sums_of(const Plan& plan);
 
 /// Checks inputs against what the plan declares: kind, element type, rank, fixed sizes, equal symbols,
-/// profiles, alignment. Not that a declared sum is the sum: nothing rests on that.
-class InputContract {
+/// profiles, alignment. Declared sums are not checked, since nothing relies on them.
+class InputValidator {
  public:
-  InputContract() = default;
+  InputValidator() = default;
   /// The plan outlives it.
-  explicit InputContract(const Plan& plan);
+  explicit InputValidator(const Plan& plan);
 
-  /// What the inputs of one call have said so far. Reused from call to call.
+  /// The sizes that follow from the inputs of one call checked so far. Reused from call to call.
   struct Sizes {
     std::vector<int64_t> symbols;      // one per symbol of the plan; -1: not known yet
     uint64_t profiles = ~uint64_t{0};  // bit by bit: may it be this one?
@@ -35,8 +35,8 @@ class InputContract {
   /// Throws run_bad_input, run_bad_shape. `sizes` learns the symbols of this input.
   void check(size_t input, const Value& v, Sizes& sizes) const;
   void check_shape(size_t input, const Shape& shape, Sizes& sizes) const;
-  /// The declared shape where the sizes known so far decide it, sums that were not given being what they are
-  /// declared as; throws bad_argument naming the missing symbols.
+  /// Returns the declared shape of an input if the sizes known so far determine it. Sums that were not given
+  /// have their declared values. Throws bad_argument naming the missing symbols.
   Shape shape_from(size_t input, const Sizes& sizes) const;
   /// "mask has 1 on axis 1, where past + seq is 2": declared sums that these sizes contradict. Empty: none.
   std::string contradictions(const Sizes& sizes) const;
@@ -54,7 +54,7 @@ class InputContract {
     std::vector<const PlanProfile::Input*> ranges;  // by profile; null: what is declared
   };
   void check_profiles(const Input& in, const Shape& shape, Sizes& sizes) const;
-  /// What a symbol is; of a declared sum too, where its terms are known. Nothing where it is not known.
+  /// Returns the size of a symbol, or of a declared sum whose terms are known; nothing if it is unknown.
   std::optional<int64_t> size_of(std::string_view symbol, const Sizes& sizes) const;
   std::optional<int64_t> sum_of(std::string_view symbol, const Sizes& sizes) const;
   std::vector<Input> inputs_;
@@ -63,7 +63,8 @@ class InputContract {
   const std::vector<PlanProfile>* profiles_ = nullptr;
 };
 
-/// What stays as it is when weights are exchanged, so that references to it stay valid.
+/// The part of an engine that does not change when weights are exchanged, so that references to it stay
+/// valid.
 struct EngineSignature {
   EngineSignature(const Plan& plan, const TuningReport& tuned);
   std::vector<IoInfo> inputs, outputs;
@@ -81,30 +82,32 @@ struct Engine::Impl {
   Program program;
   const std::shared_ptr<const EngineSignature> signature;
   const std::vector<IoInfo>&inputs, &outputs;
-  InputContract contract;
+  InputValidator validator;
 
   size_t input_index(std::string_view name) const;  // throws run_bad_input, listing the names
   size_t output_index(std::string_view name) const;
   /// The value that an input has when nothing is given: its default. Null: none.
   const Value* default_of(size_t input) const;
   ShapeKey key_for(const NamedShapes& shapes) const;
-  Layout layout_for(const NamedShapes& shapes) const { return make_layout(program, 0, key_for(shapes)); }
-  /// The one layout there is where the shapes of all inputs are fixed; else nothing.
-  std::optional<Layout> fixed_layout() const;
+  MemoryPlan memory_plan_for(const NamedShapes& shapes) const {
+    return plan_memory(program, 0, key_for(shapes));
+  }
+  /// The one memory plan there is where the shapes of all inputs are fixed; else nothing.
+  std::optional<MemoryPlan> fixed_memory_plan() const;
   const PlanProfile& profile(std::string_view name) const;  // throws bad_argument, listing the names
 };
 
-/// A low-rank change of a weight (LoraDelta), by the adapter that wants it.
+/// A low-rank change of a weight (LoraDelta) by one adapter.
 struct LowRank;
-/// The adapters of one weight, and what it holds without them.
+/// The adapters of one weight, and the weight without them.
 struct AdaptedWeight {
   Tensor base;
   std::map<std::string, std::shared_ptr<const LowRank>, std::less<>> adapters;
 };
 using AdaptedWeights = std::map<std::string, AdaptedWeight, std::less<>>;
 
-/// What copies of an engine and its contexts share. Readers take the engine of the moment and hold on to it;
-/// a refit makes another one beside it and puts that in its place.
+/// The state that copies of an engine and its contexts share. Readers hold a reference to the current engine;
+/// a refit makes another one and replaces it.
 struct Engine::State {
   explicit State(std::shared_ptr<const Impl> impl) : current_(std::move(impl)) {}
 
@@ -120,12 +123,12 @@ struct Engine::State {
       current_.swap(by);
       version_.fetch_add(1, std::memory_order_release);
     }
-    // What was replaced, if this was its last owner, goes without the lock.
+    // The replaced engine, if this was its last owner, is destroyed after the lock is released.
   }
 
-  /// Held by the one refit at a time, which alone uses what follows.
+  /// Held during a refit. Only refits use the following members.
   std::mutex refitting;
-  /// Steps as they were built: a kernel that other weights had to do without is the first choice again.
+  /// Steps as they were built. A kernel that did not support earlier weights is tried first again.
   std::shared_ptr<const std::vector<PlanGraph>> built;
   AdaptedWeights adapted;
 

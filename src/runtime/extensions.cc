@@ -27,7 +27,7 @@ F* symbol(void* library, const char* name, const std::string& where) {
 
 }  // namespace
 
-/// What a plug-in talks to while it is loaded.
+/// The registry that a plug-in adds its parts to while it is loaded.
 class Registration final : public PluginRegistry {
  public:
   Registration(Extensions& to, std::string where) : to_(to), where_(std::move(where)) {}

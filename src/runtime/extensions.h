@@ -25,9 +25,9 @@ class Extensions {
   const KernelCatalog& kernels() const { return *kernels_; }
   /// A device by name; null when there is none.
   Backend* device(std::string_view name) const;
-  /// Operators that plug-ins brought, for the catalog of schemas.
+  /// Operators that plug-ins define, for the catalog of schemas.
   const std::vector<PluginOperator>& operators() const { return operators_; }
-  /// "npu (/opt/libnpu.so)", one per device and library: what was searched.
+  /// The searched devices and libraries: "npu (/opt/libnpu.so)", one for each.
   std::string searched() const;
   /// Throws build_device_absent unless it is "cpu", "reference" or a device that is there.
   void require_backend(std::string_view name) const;

@@ -15,9 +15,9 @@ namespace {
 
 const Value absent;
 
-/// Calls f; what it throws becomes an Error that names the step.
+/// Calls f, and turns its exceptions into Errors that name the step.
 template <class F>
-void told_where(const ProgramStep& s, F&& f) {
+void with_error_context(const ProgramStep& s, F&& f) {
   try {
     f();
   } catch (const Error& e) {
@@ -82,7 +82,7 @@ class StepContext final : public KernelContext {
   void set(size_t i, Value v) override {
     require_wanted(i);
     frame_.values_[id(i)] = owned(v);
-    frame_.layout_->stays_bound[index_] = false;  // its own memory is where the next run is not to write
+    frame_.memory_plan_->stays_bound[index_] = false;  // its own memory is where the next run is not to write
     lane_.ready[i] = frame_.values_[id(i)].is_tensor();
   }
 
@@ -129,7 +129,7 @@ class StepContext final : public KernelContext {
   KernelBody& body(size_t i) override { return frame_.body(index_, i); }
   Epilogue* epilogue() override { return epilogue_; }
   bool strict() const override { return frame_.state_.program.plan().strict; }
-  void finish_with(Epilogue* e) { epilogue_ = e; }
+  void set_epilogue(Epilogue* e) { epilogue_ = e; }
   Queue* queue() override { return frame_.state_.queues[step_.memory].get(); }
 
  private:
@@ -162,7 +162,7 @@ Frame::Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent)
   blocks_.resize(plan.values.size());
   for (size_t s = 0; s < state.program.spaces(); ++s)
     arenas_.emplace_back(state.program.device(static_cast<MemorySpace>(s)), state.account);
-  for (size_t g = 0; g < graph_.generations(); ++g) {
+  for (size_t g = 0; g < graph_.output_buffers(); ++g) {
     output_buffers_.emplace_back(host_backend(), state.account);
     kept_.emplace_back(plan.outputs.size());
     results_.emplace_back(plan.outputs.size());
@@ -170,14 +170,14 @@ Frame::Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent)
   output_memory_.resize(plan.outputs.size());
   bodies_.resize(plan.steps.size());
   epilogues_.resize(plan.steps.size());
-  size_t most_inputs = 0, most_outputs = 0;
+  size_t max_inputs = 0, max_outputs = 0;
   for (const PlanStep& s : plan.steps) {
-    most_inputs = std::max(most_inputs, s.inputs.size());
-    most_outputs = std::max(most_outputs, s.outputs.size());
+    max_inputs = std::max(max_inputs, s.inputs.size());
+    max_outputs = std::max(max_outputs, s.outputs.size());
   }
-  in_facts_.resize(most_inputs);
-  out_facts_.resize(most_outputs);
-  main_.ready.resize(most_outputs);
+  in_facts_.resize(max_inputs);
+  out_facts_.resize(max_outputs);
+  main_.ready.resize(max_outputs);
   for (const Plan::Tap& t : state.program.plan().taps) {
     if (t.graph != graph) continue;
     taps_.resize(plan.values.size());
@@ -187,17 +187,17 @@ Frame::Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent)
 
 size_t Frame::records(const ProgramGraph& graph) {
   const PlanGraph& plan = *graph.plan;
-  const auto finishes = [](const ProgramStep& s) { return s.epilogue.has_value(); };
+  const auto has_epilogue = [](const ProgramStep& s) { return s.epilogue.has_value(); };
   return sizeof(Frame) + plan.values.size() * (sizeof(Value) + sizeof(Block)) +
          plan.steps.size() * (sizeof(epilogues_[0]) + sizeof(bodies_[0])) +
-         static_cast<size_t>(std::ranges::count_if(graph.steps, finishes)) * sizeof(cpu::StepEpilogue) +
-         graph.generations() * plan.outputs.size() * (sizeof(Value) + sizeof(Block));
+         static_cast<size_t>(std::ranges::count_if(graph.steps, has_epilogue)) * sizeof(cpu::StepEpilogue) +
+         graph.output_buffers() * plan.outputs.size() * (sizeof(Value) + sizeof(Block));
 }
 
 Frame::~Frame() {
   release_blocks();
-  for (auto& generation : kept_)
-    for (Block& b : generation) release(b, host_memory);
+  for (auto& buffers : kept_)
+    for (Block& b : buffers) release(b, host_memory);
 }
 
 void Frame::run(std::span<const Value> inputs, std::span<const Tensor> bound) {
@@ -206,31 +206,31 @@ void Frame::run(std::span<const Value> inputs, std::span<const Tensor> bound) {
     throw Error(Code::run_missing_input, "run", std::to_string(plan.inputs.size()) + " inputs",
                 std::to_string(inputs.size()));
   release_blocks();
-  generation_ = (generation_ + 1) % results_.size();
-  for (Block& b : kept_[generation_]) release(b, host_memory);
+  buffer_index_ = (buffer_index_ + 1) % results_.size();
+  for (Block& b : kept_[buffer_index_]) release(b, host_memory);
   for (size_t i = 0; i < inputs.size(); ++i) values_[plan.inputs[i]] = inputs[i];
   for (size_t i = 0; i < captured_from_.size(); ++i)
     values_[graph_.captured[i]] = parent_->value(captured_from_[i]);
   make_key(inputs);
-  layout_ = &find_layout();
-  if (!parent_ && state_.account.is_limited()) make_room(inputs);
+  memory_plan_ = &find_memory_plan();
+  if (!parent_ && state_.account.is_limited()) ensure_memory(inputs);
   prepare_memory(inputs, bound);
-  rebinding_ = std::exchange(bound_, nullptr) != layout_;
+  rebinding_ = std::exchange(bound_, nullptr) != memory_plan_;
   if (tapped())
     for (uint32_t v = 0; v < taps_.size(); ++v)
-      if (plan.values[v].role != ValueRole::computed) tell_tap(v);
+      if (plan.values[v].role != ValueRole::computed) report_tap(v);
   if (state_.timed())
     execute_timed();
   else
     execute();
-  bound_ = layout_;
+  bound_ = memory_plan_;
   finish(bound);
 }
 
 void Frame::execute() {
-  auto branches = layout_->branches.begin();
+  auto branches = memory_plan_->branches.begin();
   for (size_t i = 0; i < graph_.steps.size();) {
-    if (branches != layout_->branches.end() && branches->first == i) {
+    if (branches != memory_plan_->branches.end() && branches->first == i) {
       execute(*branches);
       i = (branches++)->end;
     } else {
@@ -241,10 +241,10 @@ void Frame::execute() {
 
 void Frame::execute(size_t step) {
   const ProgramStep& s = graph_.steps[step];
-  told_where(s, [&] {
+  with_error_context(s, [&] {
     compute(step, main_, false);
-    tell_taps(s);
-    if (state_.recording && !layout_->costs[step].known) count_cost_of_run(step);
+    report_taps(s);
+    if (state_.recording && !memory_plan_->costs[step].known) count_cost_of_run(step);
   });
   end_step(s);
 }
@@ -265,7 +265,7 @@ void Frame::execute(const Branches& branches) {
   if (failed) std::rethrow_exception(failed->error);
   for (size_t i = branches.first; i < branches.end; ++i) {
     const ProgramStep& s = graph_.steps[i];
-    told_where(s, [&] { tell_taps(s); });
+    with_error_context(s, [&] { report_taps(s); });
     end_step(s);
   }
 }
@@ -274,7 +274,7 @@ void Frame::run_lane(const std::vector<uint32_t>& steps, Lane& lane) {
   uint64_t start = state_.timed() ? state_.clock->now() : 0;
   for (uint32_t step : steps) {
     try {
-      told_where(graph_.steps[step], [&] { compute(step, lane, true); });
+      with_error_context(graph_.steps[step], [&] { compute(step, lane, true); });
     } catch (const Error&) {
       lane.error = std::current_exception();
       lane.failed = step;
@@ -288,17 +288,17 @@ void Frame::run_lane(const std::vector<uint32_t>& steps, Lane& lane) {
 
 void Frame::compute(size_t step, Lane& lane, bool alone) {
   state_.poll();
-  if (!rebinding_ && layout_->done[step]) return;
+  if (!rebinding_ && memory_plan_->done[step]) return;
   if (graph_.steps[step].kernel)
     run_kernel(step, lane, alone);
   else
     copy_between_spaces(graph_.steps[step]);
 }
 
-void Frame::tell_taps(const ProgramStep& s) {
+void Frame::report_taps(const ProgramStep& s) {
   if (!tapped()) return;
   for (int32_t v : s.plan->outputs)
-    if (v >= 0) tell_tap(static_cast<uint32_t>(v));
+    if (v >= 0) report_tap(static_cast<uint32_t>(v));
 }
 
 // A step begins where the one before it ended: one reading of the clock each.
@@ -306,10 +306,10 @@ void Frame::execute_timed() {
   const Profiler::Inside inside(state_.profiler.get());
   if (state_.recording) count_costs();
   uint64_t start = state_.clock->now();
-  auto branches = layout_->branches.begin();
+  auto branches = memory_plan_->branches.begin();
   for (size_t i = 0; i < graph_.steps.size();) {
     const uint64_t before = std::exchange(state_.in_bodies, 0);
-    const bool apart = branches != layout_->branches.end() && branches->first == i;
+    const bool apart = branches != memory_plan_->branches.end() && branches->first == i;
     const size_t end_of_part = apart ? branches->end : i + 1;
     if (apart)
       execute(*branches++);
@@ -317,15 +317,15 @@ void Frame::execute_timed() {
       execute(i);
     const uint64_t end = state_.clock->now();
     for (; i < end_of_part; ++i)
-      tell_time(i, apart ? times_[i].first : start, apart ? times_[i].second : end);
+      record_time(i, apart ? times_[i].first : start, apart ? times_[i].second : end);
     state_.in_bodies = before + TickClock::between(start, end);
     start = state_.step_listener ? state_.clock->now() : end;
   }
 }
 
-void Frame::tell_time(size_t step, uint64_t start, uint64_t end) {
+void Frame::record_time(size_t step, uint64_t start, uint64_t end) {
   if (state_.recording) {
-    const StepCost& known = layout_->costs[step];
+    const StepCost& known = memory_plan_->costs[step];
     state_.profiler->record(index_, step, start, end, state_.in_bodies, known.known ? known : cost_of_run_);
   }
   if (!state_.step_listener) return;
@@ -334,17 +334,17 @@ void Frame::tell_time(size_t step, uint64_t start, uint64_t end) {
   state_.step_listener({s.node, s.op, s.kernel, state_.clock->seconds(own)});
 }
 
-/// What follows from the shapes is counted once a layout.
+/// Counts costs that follow from the shapes once for each memory plan.
 void Frame::count_costs() {
-  if (!layout_->costs.empty()) return;
+  if (!memory_plan_->costs.empty()) return;
   for (size_t i = 0; i < graph_.steps.size(); ++i)
-    layout_->costs.push_back(cost_of(
+    memory_plan_->costs.push_back(cost_of(
         graph_, graph_.steps[i],
         [&](uint32_t v) -> CostOperand {
-          const Slot& slot = layout_->slots[v];
+          const Slot& slot = memory_plan_->slots[v];
           return {slot.type, slot.known ? &slot.shape : nullptr};
         },
-        state_.profiler->texts(), layout_->in_place[i]));
+        state_.profiler->texts(), memory_plan_->in_place[i]));
 }
 
 void Frame::count_cost_of_run(size_t step) {
@@ -360,19 +360,19 @@ void Frame::count_cost_of_run(size_t step) {
 
 void Frame::run_kernel(size_t step, Lane& lane, bool alone) {
   const ProgramStep& s = graph_.steps[step];
-  const bool bound = !rebinding_ && layout_->stays_bound[step];
+  const bool bound = !rebinding_ && memory_plan_->stays_bound[step];
   if (bound)
     std::transform(s.plan->outputs.begin(), s.plan->outputs.end(), lane.ready.begin(),
                    [](int32_t v) { return v >= 0; });
   else if (!bind_outputs(s, lane.ready))
     infer(s, lane.ready);
   StepContext context(*this, step, lane, alone);
-  const bool finishes = s.epilogue && s.kernel->finishes && lane.ready[0];
-  if (finishes) context.finish_with(bound ? epilogues_[step].get() : &bind_epilogue(step));
+  const bool fuses = s.epilogue && s.kernel->fuses_epilogue && lane.ready[0];
+  if (fuses) context.set_epilogue(bound ? epilogues_[step].get() : &bind_epilogue(step));
   lane.scratch.begin();
   s.kernel->run(s.kernel_op.get(), context);
   lane.scratch.end();
-  if (s.epilogue && !finishes) cpu::run_pointwise(bind_epilogue(step), context.out(0).size(), context);
+  if (s.epilogue && !fuses) cpu::run_pointwise(bind_epilogue(step), context.out(0).size(), context);
 }
 
 bool Frame::bind_outputs(const ProgramStep& s, std::vector<bool>& ready) {
@@ -382,14 +382,15 @@ bool Frame::bind_outputs(const ProgramStep& s, std::vector<bool>& ready) {
     ready[i] = false;
     if (out[i] < 0) continue;
     const auto v = static_cast<uint32_t>(out[i]);
-    const Slot& slot = layout_->slots[v];
+    const Slot& slot = memory_plan_->slots[v];
     if (!slot.known) {
       values_[v] = Value();
       all_known = false;
       continue;
     }
-    // What a kernel set in the last run owns its memory.
-    const bool there = slot.settled && !rebinding_ && values_[v].is_tensor() && !values_[v].tensor().owns();
+    // A tensor that a kernel set in the last run owns its memory and is bound again.
+    const bool there =
+        slot.stable_address && !rebinding_ && values_[v].is_tensor() && !values_[v].tensor().owns();
     if (!there) bind(v, slot.type, slot.shape);
     ready[i] = true;
   }
@@ -399,12 +400,12 @@ bool Frame::bind_outputs(const ProgramStep& s, std::vector<bool>& ready) {
 cpu::StepEpilogue& Frame::bind_epilogue(size_t step) {
   const ProgramStep& s = graph_.steps[step];
   Tensor& out = values_[static_cast<size_t>(s.plan->outputs[0])].tensor();
-  std::array<const Tensor*, Pointwise::most_operands> operands{&out};
+  std::array<const Tensor*, Pointwise::max_operands> operands{&out};
   size_t n = 1;
-  bool known = layout_->slots[static_cast<size_t>(s.plan->outputs[0])].known;
+  bool known = memory_plan_->slots[static_cast<size_t>(s.plan->outputs[0])].known;
   for (int32_t v : s.plan->epilogue->operands) {
     operands[n++] = &value(static_cast<uint32_t>(v)).tensor();
-    known &= layout_->slots[static_cast<size_t>(v)].known;
+    known &= memory_plan_->slots[static_cast<size_t>(v)].known;
   }
   std::unique_ptr<cpu::StepEpilogue>& run = epilogues_[step];
   const std::span<const Tensor* const> all(operands.data(), n);
@@ -462,10 +463,10 @@ void Frame::copy_between_spaces(const ProgramStep& s) {
 }
 
 void Frame::end_step(const ProgramStep& s) {
-  if (live_blocks_ == 0 && !layout_->decided_by_runs) return;
+  if (live_blocks_ == 0 && !memory_plan_->decided_by_runs) return;
   for (uint32_t v : s.ends) {
     release(blocks_[v], graph_.plan->values[v].memory);
-    if (layout_->slots[v].place == Slot::Place::run) values_[v] = Value();
+    if (memory_plan_->slots[v].place == Slot::Place::run) values_[v] = Value();
   }
 }
 
@@ -480,7 +481,7 @@ KernelBody& Frame::body(size_t step, size_t i) {
   return *list[i];
 }
 
-void Frame::tell_tap(uint32_t v) {
+void Frame::report_tap(uint32_t v) {
   if (taps_[v].empty() || value(v).empty()) return;
   Value seen = value(v);
   if (const MemorySpace space = graph_.plan->values[v].memory; space != host_memory) {

@@ -14,22 +14,22 @@
 #include "base/ticks.h"
 #include "lathe/run_control.h"
 #include "lathe/step_info.h"
-#include "runtime/layout.h"
 #include "runtime/memory.h"
-#include "runtime/profile_room.h"
+#include "runtime/memory_plan.h"
+#include "runtime/profile_reserve.h"
 #include "runtime/profiler.h"
 #include "runtime/scratch.h"
 
 namespace lathe {
 
-/// What all frames of a context share. Used by one thread.
+/// The state that all frames of a context share. Used by one thread.
 struct RunState {
   explicit RunState(const Program& p) : program(p), account(p.options().memory_limit) {
     for (size_t s = 0; s < p.spaces(); ++s) {
       blocks.emplace_back(p.device(static_cast<MemorySpace>(s)), account);
       queues.push_back(s == host_memory ? nullptr : p.device(static_cast<MemorySpace>(s)).create_queue());
     }
-    account.when_short([this] {
+    account.on_shortage([this] {
       for (BlockCache& b : blocks) b.trim();
     });
   }
@@ -51,7 +51,7 @@ struct RunState {
   void poll() const {
     if (control) control->check();
   }
-  /// After a failure: devices end what they were given, so that memory can be used for something else.
+  /// Called after a failure: waits until devices have finished, so that their memory can be reused.
   void drain() noexcept {
     for (auto& q : queues) {
       try {
@@ -62,7 +62,7 @@ struct RunState {
   }
 };
 
-/// What a thread needs to itself while it runs steps.
+/// The memory and state of one thread that runs steps.
 struct Lane {
   explicit Lane(MemoryAccount& account) : workspace(host_backend(), account), scratch(account) {}
   void release() noexcept {
@@ -90,21 +90,21 @@ class Frame {
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
-  /// Runs with inputs by position. `bound`: by output, memory of the caller to be used where it is defined;
-  /// empty: none. Throws Error, told the node; the frame can run again.
+  /// Runs with inputs by position. `bound`: by output, memory of the caller to be used if it is defined;
+  /// empty: none. Throws Error with the node; the frame can run again.
   void run(std::span<const Value> inputs, std::span<const Tensor> bound);
-  /// After a run; valid until the next (of a body: to the end of the next).
-  const Value& output(size_t i) const { return results_[generation_][i]; }
-  /// The layout for these inputs: from the last few seen, else made now.
-  const Layout& layout_for(std::span<const Value> inputs);
-  /// Between runs: gives back all memory, but what `inputs` lie in. Layouts stay.
+  /// Returns an output after a run; valid until the next run (of a body: until the end of the next).
+  const Value& output(size_t i) const { return results_[buffer_index_][i]; }
+  /// Returns the memory plan for these inputs: from the last few that are cached, else made now.
+  const MemoryPlan& memory_plan_for(std::span<const Value> inputs);
+  /// Called between runs: releases all memory except that of `inputs`. Memory plans stay.
   void release_idle(std::span<const Value> inputs);
   /// Takes the memory now that runs with these shapes need, outputs apart. Throws as runs do.
   void prepare(ShapeKey key);
   /// Takes the memory now that runs of a profile need. Throws run_memory_limit, run_out_of_memory.
-  void reserve(ProfileRoom room);
+  void reserve(ProfileReserve reserve);
   void trim();
-  /// Bytes of the heap that a frame of this graph keeps, layouts and bodies apart.
+  /// Bytes of the heap that a frame of this graph keeps, memory plans and bodies apart.
   static size_t records(const ProgramGraph& graph);
 
  private:
@@ -112,9 +112,9 @@ class Frame {
   friend class BodyFrame;
   using Block = BlockCache::Block;
 
-  Layout& find_layout();
+  MemoryPlan& find_memory_plan();
   void make_key(std::span<const Value> inputs);
-  void make_room(std::span<const Value> inputs);
+  void ensure_memory(std::span<const Value> inputs);
   bool takes_memory_as_it_runs() const;
   void prepare_memory(std::span<const Value> inputs, std::span<const Tensor> bound);
   void take_memory(std::span<const Value> inputs, std::span<const Tensor> bound);
@@ -126,8 +126,8 @@ class Frame {
   void execute(const Branches& branches);
   void run_lane(const std::vector<uint32_t>& steps, Lane& lane);
   void compute(size_t step, Lane& lane, bool alone);
-  void tell_taps(const ProgramStep& s);
-  void tell_time(size_t step, uint64_t start, uint64_t end);
+  void report_taps(const ProgramStep& s);
+  void record_time(size_t step, uint64_t start, uint64_t end);
   void count_costs();
   void count_cost_of_run(size_t step);
   void run_kernel(size_t step, Lane& lane, bool alone);
@@ -138,15 +138,15 @@ class Frame {
   void release(Block& b, MemorySpace space);
   void release_blocks();
   bool tapped() const { return !taps_.empty() && state_.tap; }
-  void tell_tap(uint32_t v);
+  void report_tap(uint32_t v);
 
   const Value& value(uint32_t v) const { return graph_.constants[v] ? *graph_.constants[v] : values_[v]; }
   void infer(const ProgramStep& s, std::vector<bool>& ready);
-  /// Memory for the outputs whose shapes the layout knows; false where there are others.
+  /// Memory for the outputs whose shapes the memory plan knows; false where there are others.
   bool bind_outputs(const ProgramStep& s, std::vector<bool>& ready);
   /// The epilogue of a step whose output has memory.
   cpu::StepEpilogue& bind_epilogue(size_t step);
-  /// Points a value at its memory for this shape; allocates where the layout could not.
+  /// Points a value at its memory for this shape; allocates where the memory plan could not.
   Tensor& bind(uint32_t v, DataType type, const Shape& shape);
   KernelBody& body(size_t step, size_t i);
 
@@ -164,17 +164,17 @@ class Frame {
   std::vector<Buffer> output_buffers_;                // by generation: a body's results outlive its next run
   std::vector<std::vector<Block>> kept_;              // by generation and output
   std::vector<std::vector<Value>> results_;           // by generation and output
-  size_t generation_ = 0;
+  size_t buffer_index_ = 0;
   std::vector<char*> output_memory_;  // by output, for this run
-  std::vector<std::unique_ptr<Layout>> layouts_;
-  Layout* layout_ = nullptr;
-  /// The layout of the run before this one, if that went well and nothing has moved since: what lies in the
-  /// arena is bound then, which small steps would take longer for than for what they compute.
-  const Layout* bound_ = nullptr;
+  std::vector<std::unique_ptr<MemoryPlan>> memory_plans_;
+  MemoryPlan* memory_plan_ = nullptr;
+  /// The memory plan of the previous run, if that succeeded and nothing has moved since. Values in the arena
+  /// are then bound already; for small steps, binding takes longer than computing.
+  const MemoryPlan* bound_ = nullptr;
   bool rebinding_ = true;                                      // in this run
   std::vector<std::unique_ptr<cpu::StepEpilogue>> epilogues_;  // by step, made when first wanted
-  std::optional<ProfileRoom> reserved_;
-  StepCost cost_of_run_;  // of the step that ran last, where the layout does not know it
+  std::optional<ProfileReserve> reserved_;
+  StepCost cost_of_run_;  // of the step that ran last, where the memory plan does not know it
   uint64_t clock_ = 0, live_blocks_ = 0;
   ShapeKey key_, ran_;                                           // ran_: of the last run under a limit
   std::vector<std::vector<std::unique_ptr<BodyFrame>>> bodies_;  // by step and body, made on first use

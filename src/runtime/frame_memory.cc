@@ -1,4 +1,4 @@
-// Where the values of a frame lie: the layouts it keeps, the memory it takes for a run, and its outputs.
+// The memory of a frame: its cached memory plans, the memory that it takes for a run, and its outputs.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -8,7 +8,7 @@
 namespace lathe {
 namespace {
 
-constexpr size_t layouts_kept = 8;
+constexpr size_t max_cached_memory_plans = 8;
 
 bool overlaps(const Tensor& a, const Tensor& b) {
   const auto *x = static_cast<const char*>(a.data()), *y = static_cast<const char*>(b.data());
@@ -30,10 +30,10 @@ void Frame::make_key(std::span<const Value> inputs) {
   for (uint32_t outer : captured_from_) append_to_key(key_, parent_->value(outer));
 }
 
-Layout& Frame::find_layout() {
+MemoryPlan& Frame::find_memory_plan() {
   ++clock_;
-  Layout* oldest = nullptr;
-  for (auto& l : layouts_) {
+  MemoryPlan* oldest = nullptr;
+  for (auto& l : memory_plans_) {
     if (l->key == key_) {
       l->last_used = clock_;
       return *l;
@@ -41,14 +41,15 @@ Layout& Frame::find_layout() {
     if (!oldest || l->last_used < oldest->last_used) oldest = l.get();
   }
   bound_ = nullptr;
-  Layout made = make_layout(state_.program, index_, key_);
-  // Lesser sizes may leave greater gaps; then things lie where the greatest have them.
-  if (reserved_ && !made.fits_in(reserved_->most))
-    if (Layout plain = make_layout(state_.program, index_, key_, true); plain.place_as(reserved_->most))
-      made = std::move(plain);
+  MemoryPlan made = plan_memory(state_.program, index_, key_);
+  // Smaller sizes may leave larger gaps; then values are placed as for the largest sizes.
+  if (reserved_ && !made.fits_in(reserved_->peak))
+    if (MemoryPlan without_reuse = plan_memory(state_.program, index_, key_, true);
+        without_reuse.place_as(reserved_->peak))
+      made = std::move(without_reuse);
   made.last_used = clock_;
-  if (layouts_.size() < layouts_kept)
-    oldest = layouts_.emplace_back(std::make_unique<Layout>(std::move(made))).get();
+  if (memory_plans_.size() < max_cached_memory_plans)
+    oldest = memory_plans_.emplace_back(std::make_unique<MemoryPlan>(std::move(made))).get();
   else
     *oldest = std::move(made);
   return *oldest;
@@ -56,40 +57,40 @@ Layout& Frame::find_layout() {
 
 void Frame::prepare(ShapeKey key) {
   key_ = std::move(key);
-  const Layout& l = find_layout();
+  const MemoryPlan& l = find_memory_plan();
   for (size_t s = 0; s < arenas_.size(); ++s) arenas_[s].ensure(l.arena[s]);
   main_.workspace.ensure(l.workspace);
   main_.scratch.reserve(l.scratch);
   prepare_lanes(l.lanes);
 }
 
-void Frame::reserve(ProfileRoom room) {
-  for (size_t s = 0; s < arenas_.size(); ++s) arenas_[s].ensure(room.most.arena[s]);
-  main_.workspace.ensure(room.most.workspace);
-  main_.scratch.reserve(room.most.scratch);
-  prepare_lanes(room.most.lanes);
-  for (Buffer& b : output_buffers_) b.ensure(room.most.output_bytes);
-  if (!reserved_ || !room.most.fits_in(reserved_->most)) reserved_ = std::move(room);
-  layouts_.clear();
-  layout_ = nullptr;
+void Frame::reserve(ProfileReserve reserve) {
+  for (size_t s = 0; s < arenas_.size(); ++s) arenas_[s].ensure(reserve.peak.arena[s]);
+  main_.workspace.ensure(reserve.peak.workspace);
+  main_.scratch.reserve(reserve.peak.scratch);
+  prepare_lanes(reserve.peak.lanes);
+  for (Buffer& b : output_buffers_) b.ensure(reserve.peak.output_bytes);
+  if (!reserved_ || !reserve.peak.fits_in(reserved_->peak)) reserved_ = std::move(reserve);
+  memory_plans_.clear();
+  memory_plan_ = nullptr;
   bound_ = nullptr;
 }
 
-const Layout& Frame::layout_for(std::span<const Value> inputs) {
+const MemoryPlan& Frame::memory_plan_for(std::span<const Value> inputs) {
   make_key(inputs);
-  return find_layout();
+  return find_memory_plan();
 }
 
-/// What is kept of greater shapes is no reason to refuse lesser ones. Memory that is taken in the midst of a
-/// run can no longer make room for itself, so that room is made beforehand.
-void Frame::make_room(std::span<const Value> inputs) {
+/// Memory that is kept for larger shapes must not be a reason to refuse smaller ones. Allocations during a
+/// run cannot release idle memory, so it is released beforehand.
+void Frame::ensure_memory(std::span<const Value> inputs) {
   if (key_ == ran_) return;
   if (!reserved_ && takes_memory_as_it_runs()) release_idle(inputs);
   ran_ = key_;
 }
 
 bool Frame::takes_memory_as_it_runs() const {
-  return layout_->decided_by_runs || std::ranges::any_of(graph_.steps, [](const ProgramStep& s) {
+  return memory_plan_->decided_by_runs || std::ranges::any_of(graph_.steps, [](const ProgramStep& s) {
            return !s.plan->bodies.empty() || (s.kernel && s.kernel->backend == "reference");
          });
 }
@@ -110,28 +111,28 @@ void Frame::prepare_memory(std::span<const Value> inputs, std::span<const Tensor
 void Frame::take_memory(std::span<const Value> inputs, std::span<const Tensor> bound) {
   for (size_t s = 0; s < arenas_.size(); ++s) {
     const char* const before = arenas_[s].data();
-    arenas_[s].ensure(layout_->arena[s]);
+    arenas_[s].ensure(memory_plan_->arena[s]);
     if (arenas_[s].data() != before) bound_ = nullptr;
   }
-  main_.workspace.ensure(layout_->workspace);
-  main_.scratch.reserve(layout_->scratch);
-  prepare_lanes(layout_->lanes);
+  main_.workspace.ensure(memory_plan_->workspace);
+  main_.scratch.reserve(memory_plan_->scratch);
+  prepare_lanes(memory_plan_->lanes);
   bool buffer_needed = false;
   for (size_t i = 0; i < output_memory_.size(); ++i) {
     output_memory_[i] = nullptr;
-    const Slot& slot = layout_->slots[graph_.plan->outputs[i]];
+    const Slot& slot = memory_plan_->slots[graph_.plan->outputs[i]];
     if (i < bound.size() && bound[i].defined()) {
       if (slot.known) check_bound(i, bound[i], slot.type, slot.shape);
       const bool apart = std::ranges::none_of(
           inputs, [&](const Value& v) { return v.is_tensor() && overlaps(v.tensor(), bound[i]); });
       if (apart && slot.known) output_memory_[i] = static_cast<char*>(const_cast<void*>(bound[i].data()));
     }
-    buffer_needed |= !output_memory_[i] && layout_->outputs[i].bytes > 0;
+    buffer_needed |= !output_memory_[i] && memory_plan_->outputs[i].bytes > 0;
   }
-  Buffer& buffer = output_buffers_[generation_];
-  if (buffer_needed) buffer.ensure(layout_->output_bytes);
+  Buffer& buffer = output_buffers_[buffer_index_];
+  if (buffer_needed) buffer.ensure(memory_plan_->output_bytes);
   for (size_t i = 0; i < output_memory_.size(); ++i)
-    if (!output_memory_[i]) output_memory_[i] = buffer.data() + layout_->outputs[i].offset;
+    if (!output_memory_[i]) output_memory_[i] = buffer.data() + memory_plan_->outputs[i].offset;
 }
 
 void Frame::prepare_lanes(std::span<const size_t> workspaces) {
@@ -160,7 +161,7 @@ Tensor& Frame::bind(uint32_t v, DataType type, const Shape& shape) {
     t = Tensor(type, shape);
     return t;
   }
-  const Slot& slot = layout_->slots[v];
+  const Slot& slot = memory_plan_->slots[v];
   const MemorySpace space = graph_.plan->values[v].memory;
   const size_t bytes = bytes_for(type, static_cast<size_t>(count_of(shape)));
   void* data = nullptr;
@@ -192,7 +193,7 @@ void Frame::release(Block& b, MemorySpace space) {
   if (live_blocks_ > 0) --live_blocks_;
 }
 
-/// What a run left behind that failed.
+/// Releases the blocks that a failed run left behind.
 void Frame::release_blocks() {
   if (live_blocks_ == 0) return;
   for (size_t v = 0; v < blocks_.size(); ++v) release(blocks_[v], graph_.plan->values[v].memory);
@@ -204,7 +205,7 @@ void Frame::finish(std::span<const Tensor> bound) {
     for (size_t i = 0; i < output_memory_.size(); ++i)
       if (passing == (graph_.plan->values[graph_.plan->outputs[i]].role == ValueRole::input))
         finish_output(i, i < bound.size() && bound[i].defined() ? &bound[i] : nullptr);
-  // What the caller lent is not held any longer.
+  // References to the caller's inputs are dropped.
   for (uint32_t v : graph_.plan->inputs)
     if (!values_[v].is_tensor() || values_[v].tensor().owns()) values_[v] = Value();
 }
@@ -212,8 +213,8 @@ void Frame::finish(std::span<const Tensor> bound) {
 void Frame::finish_output(size_t i, const Tensor* bound) {
   const uint32_t v = graph_.plan->outputs[i];
   const Value& made = value(v);
-  Value& result = results_[generation_][i];
-  const Slot& slot = layout_->slots[v];
+  Value& result = results_[buffer_index_][i];
+  const Slot& slot = memory_plan_->slots[v];
   if (bound) {
     if (!made.is_tensor())
       throw Error(Code::run_bad_input, "run", "a tensor to be bound", describe(made))
@@ -222,7 +223,7 @@ void Frame::finish_output(size_t i, const Tensor* bound) {
     result = *bound;
     if (made.tensor().data() != bound->data()) copy_elements(made.tensor(), result.tensor());
   } else if (graph_.is_body && graph_.plan->values[v].role == ValueRole::input) {
-    if (slot.known && layout_->outputs[i].bytes > 0) {
+    if (slot.known && memory_plan_->outputs[i].bytes > 0) {
       if (!result.is_tensor()) result = Tensor();
       result.tensor().rebind(slot.type, slot.shape, output_memory_[i]);
       copy_elements(made.tensor(), result.tensor());
@@ -232,7 +233,7 @@ void Frame::finish_output(size_t i, const Tensor* bound) {
   } else {
     result = made;
     if (blocks_[v].data) {
-      kept_[generation_][i] = std::exchange(blocks_[v], {});
+      kept_[buffer_index_][i] = std::exchange(blocks_[v], {});
     }
   }
 }
@@ -245,11 +246,11 @@ void Frame::release_idle(std::span<const Value> inputs) {
     });
   };
   release_blocks();
-  for (auto& generation : kept_)
-    for (Block& b : generation)
+  for (auto& buffers : kept_)
+    for (Block& b : buffers)
       if (!is_read(b.data, b.bytes)) release(b, host_memory);
-  for (auto& generation : results_)
-    for (Value& v : generation) v = Value();
+  for (auto& buffers : results_)
+    for (Value& v : buffers) v = Value();
   for (Buffer& b : arenas_) b.release();
   for (Buffer& b : output_buffers_)
     if (!is_read(b.data(), b.bytes())) b.release();
@@ -264,8 +265,8 @@ void Frame::release_idle(std::span<const Value> inputs) {
 void Frame::trim() {
   release_idle({});
   bound_ = nullptr;
-  layouts_.clear();
-  layout_ = nullptr;
+  memory_plans_.clear();
+  memory_plan_ = nullptr;
   reserved_.reset();
 }
 

@@ -11,7 +11,7 @@ std::vector<double> numbers(const Tensor& t) {
   return list;
 }
 
-std::vector<double> turned(const std::vector<double>& from, size_t rows, size_t columns) {
+std::vector<double> transposed(const std::vector<double>& from, size_t rows, size_t columns) {
   std::vector<double> to(from.size());
   for (size_t i = 0; i < rows; ++i)
     for (size_t j = 0; j < columns; ++j) to[j * rows + i] = from[i * columns + j];
@@ -23,8 +23,8 @@ struct Product {
   explicit Product(const LowRank& l)
       : rank(static_cast<size_t>(l.a.dim(0))), scale(static_cast<double>(l.scale)) {
     const auto in = static_cast<size_t>(l.a.dim(1)), out = static_cast<size_t>(l.b.dim(0));
-    left = l.transposed ? turned(numbers(l.a), rank, in) : numbers(l.b);
-    right = l.transposed ? turned(numbers(l.b), out, rank) : numbers(l.a);
+    left = l.transposed ? transposed(numbers(l.a), rank, in) : numbers(l.b);
+    right = l.transposed ? transposed(numbers(l.b), out, rank) : numbers(l.a);
   }
   std::vector<double> left, right;
   size_t rank;

@@ -12,7 +12,7 @@ struct LowRank {
   bool transposed = false;
 };
 
-/// Throws refit_bad_weight, told the weight and what was expected.
+/// Throws refit_bad_weight, naming the weight and the expectation.
 void check_fit(const LoraDelta& delta, const Tensor& weight);
 
 /// base + Σ scale · b · a over the adapters in the order of their names, in double, rounded once. Throws

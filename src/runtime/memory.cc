@@ -17,7 +17,7 @@ class InOrder final : public Queue {
 class HostBackend final : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }
-  /// What it holds is written over and over: no run is to wait for pages.
+  /// Pages are supplied at once, so that no run waits for page faults.
   void* allocate(size_t bytes) override {
     void* const p = allocate_pages(bytes);
     if (p) supply_pages(p, bytes);
@@ -29,7 +29,7 @@ class HostBackend final : public Backend {
   void copy_out(Queue&, void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
 };
 
-/// Takes from the account first, so that a limit is met before the memory is asked for.
+/// Takes from the account first, so that the limit is checked before memory is allocated.
 void* allocate(Backend& backend, MemoryAccount& account, size_t bytes) {
   account.take(bytes);
   void* p = backend.allocate(bytes);
@@ -68,7 +68,7 @@ template <class Taken>
 void MemoryAccount::take_or_refuse(uint64_t bytes, Taken&& taken) {
   if (taken()) return;
   {
-    const std::lock_guard lock(short_);
+    const std::lock_guard lock(shortage_);
     if (give_back_) give_back_();
   }
   if (!taken())

@@ -22,12 +22,13 @@ size_t aligned_size(uint64_t bytes);
 class MemoryAccount {
  public:
   explicit MemoryAccount(uint64_t limit = 0) : limit_(limit) {}
-  /// Called before anything is refused, by one thread at a time: gives back what nobody uses.
-  void when_short(std::function<void()> give_back) { give_back_ = std::move(give_back); }
+  /// Sets a function that releases unused memory. It is called before anything is refused, by one thread at a
+  /// time.
+  void on_shortage(std::function<void()> give_back) { give_back_ = std::move(give_back); }
   bool is_limited() const { return limit_ != 0; }
   /// Throws Code::run_memory_limit.
   void take(uint64_t bytes);
-  /// The same of what is not counted, as the elements of string tensors: only that it would fit.
+  /// Throws as take() does, but counts nothing. It is for memory like the elements of string tensors.
   void require(uint64_t bytes);
   void give(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
@@ -38,17 +39,17 @@ class MemoryAccount {
   bool fits(uint64_t used, uint64_t bytes) const {
     return limit_ == 0 || (bytes <= limit_ && used <= limit_ - bytes);
   }
-  /// Throws where `taken` fails even after others have given back what nobody uses.
+  /// Throws if `taken` fails even after unused memory has been released.
   template <class Taken>
   void take_or_refuse(uint64_t bytes, Taken&& taken);
 
   uint64_t limit_;
   std::atomic<uint64_t> used_{0}, peak_{0};
-  std::mutex short_;
+  std::mutex shortage_;
   std::function<void()> give_back_;
 };
 
-/// What is taken from an account for a while.
+/// Bytes that are taken from an account for as long as this exists.
 class MemoryCharge {
  public:
   explicit MemoryCharge(MemoryAccount& account) : account_(account) {}
@@ -60,7 +61,7 @@ class MemoryCharge {
     account_.take(bytes);
     bytes_ += bytes;
   }
-  /// Somebody else gives it back.
+  /// From now on somebody else gives the bytes back.
   void keep() { bytes_ = 0; }
 
  private:
@@ -79,7 +80,8 @@ class Buffer {
   Buffer& operator=(Buffer&&) = delete;
   ~Buffer() { release(); }
 
-  /// At least so many bytes; true when the address changed. Throws run_memory_limit, run_out_of_memory.
+  /// Grows to at least so many bytes; true when the address changed. Throws run_memory_limit,
+  /// run_out_of_memory.
   bool ensure(size_t bytes);
   void release() noexcept;
   char* data() const { return static_cast<char*>(data_); }
@@ -108,7 +110,7 @@ class BlockCache {
   /// A block of at least so many bytes (at least one). Throws run_memory_limit, run_out_of_memory.
   Block take(size_t bytes);
   void give(Block b) { free_.push_back(b); }
-  /// Gives the blocks that nobody uses back to the device.
+  /// Gives unused blocks back to the device.
   void trim() noexcept;
 
  private:

@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "kernel/facts.h"
-#include "runtime/body_layouts.h"
+#include "runtime/body_memory_plans.h"
 #include "runtime/frame.h"
 #include "runtime/memory.h"
 #include "tensor/contents_fit.h"
@@ -14,16 +14,16 @@ namespace {
 
 using Facts = std::vector<Fact<int64_t>>;
 
-/// Upper bounds for the shapes of one graph where its layout has none: what inference said, else the shape
-/// rules on upper bounds.
+/// Upper bounds for the shapes of one graph where its memory plan has none: what inference said, else the
+/// shape rules on upper bounds.
 class Bounds {
  public:
-  Bounds(const ProgramGraph& graph, const Layout& layout, const SymbolSizes& sizes)
+  Bounds(const ProgramGraph& graph, const MemoryPlan& memory_plan, const SymbolSizes& sizes)
       : graph_(graph), facts_(graph.plan->values.size()), loose_(facts_.size()) {
-    for (uint32_t v = 0; v < facts_.size(); ++v) enter(v, layout.slots[v], sizes);
+    for (uint32_t v = 0; v < facts_.size(); ++v) enter(v, memory_plan.slots[v], sizes);
     for (const ProgramStep& s : graph.steps) infer(s);
   }
-  /// Nothing where none is known.
+  /// Returns an upper bound of the shape; nothing if none is known.
   std::optional<Shape> of(uint32_t v) const {
     const Fact<int64_t>& f = facts_[v];
     return f.ranked ? std::optional(Shape(f.shape.begin(), f.shape.end())) : std::nullopt;
@@ -86,7 +86,7 @@ class Bounds {
   std::vector<bool> loose_;  // not known exactly
 };
 
-/// What lists and tensors hold; of words, their places.
+/// Bytes of the elements of lists and tensors. Of strings only the objects are counted, not their characters.
 size_t bytes_of(const Attributes& attributes) {
   size_t bytes = 0;
   for (const auto& [name, value] : attributes)
@@ -103,10 +103,10 @@ size_t bytes_of(const Attributes& attributes) {
 
 class Estimator {
  public:
-  Estimator(const Program& program, const Layout& main)
+  Estimator(const Program& program, const MemoryPlan& main)
       : program_(program), sizes_(symbol_sizes(program, main)) {}
 
-  MemoryEstimate run(const Layout& main) {
+  MemoryEstimate run(const MemoryPlan& main) {
     const Bounds bounds = graph(0, main);
     const PlanGraph& plan = *program_.graph(0).plan;
     for (uint32_t v : plan.outputs) {
@@ -119,36 +119,36 @@ class Estimator {
   }
 
  private:
-  /// What a frame of this graph holds, and those of its bodies.
-  Bounds graph(size_t index, const Layout& layout) {
+  /// Counts the memory of a frame of this graph, and of those of its bodies.
+  Bounds graph(size_t index, const MemoryPlan& memory_plan) {
     const ProgramGraph& g = program_.graph(index);
-    all_.records += Frame::records(g) + layout.records();
-    for (size_t b : layout.arena) all_.arena += b;
-    all_.workspace += layout.workspace + layout.scratch;
-    for (size_t b : layout.lanes) all_.workspace += b;
-    const size_t generations = g.generations();
-    if (g.is_body) all_.arena += layout.output_bytes * generations;
-    Bounds bounds(g, layout, sizes_);
-    for (uint32_t v = 0; v < layout.slots.size(); ++v)
-      if (layout.slots[v].place == Slot::Place::run)
-        for (size_t n = g.output[v] >= 0 ? generations : 1; n > 0; --n)
+    all_.records += Frame::records(g) + memory_plan.records();
+    for (size_t b : memory_plan.arena) all_.arena += b;
+    all_.workspace += memory_plan.workspace + memory_plan.scratch;
+    for (size_t b : memory_plan.lanes) all_.workspace += b;
+    const size_t output_buffers = g.output_buffers();
+    if (g.is_body) all_.arena += memory_plan.output_bytes * output_buffers;
+    Bounds bounds(g, memory_plan, sizes_);
+    for (uint32_t v = 0; v < memory_plan.slots.size(); ++v)
+      if (memory_plan.slots[v].place == Slot::Place::run)
+        for (size_t n = g.output[v] >= 0 ? output_buffers : 1; n > 0; --n)
           count_unplanned(g.plan->values[v], bounds.of(v));
-    size_t workspace = layout.workspace, scratch = 0;
+    size_t workspace = memory_plan.workspace, scratch = 0;
     for (const ProgramStep& step : g.steps) {
-      workspace = std::max(workspace, workspace_of(step, layout, bounds));
-      scratch = std::max(scratch, scratch_of(step, layout, bounds));
+      workspace = std::max(workspace, workspace_of(step, memory_plan, bounds));
+      scratch = std::max(scratch, scratch_of(step, memory_plan, bounds));
       for (const PlanBody& b : step.plan->bodies) body(b, bounds);
     }
-    all_.data_dependent += workspace - layout.workspace + scratch;
+    all_.data_dependent += workspace - memory_plan.workspace + scratch;
     return bounds;
   }
 
-  /// Of kernels that say nothing of it beforehand: references calculate in double, with copies of what they
-  /// read and of what they make, attributes among them. Twice that, and half of it once more for what each
-  /// thread wants besides, is more than any takes.
-  static size_t scratch_of(const ProgramStep& step, const Layout& layout, const Bounds& bounds) {
+  /// Bounds the scratch memory of kernels that do not declare it: references calculate in double, with copies
+  /// of their inputs, outputs and attributes. Two and a half times that, for memory of each thread besides,
+  /// is more than any takes.
+  static size_t scratch_of(const ProgramStep& step, const MemoryPlan& memory_plan, const Bounds& bounds) {
     if (!step.kernel || !step.kernel->temporaries || !step.plan->bodies.empty()) return 0;
-    const bool planned = step.kernel->scratch && layout.knows_operands(step);
+    const bool planned = step.kernel->scratch && memory_plan.knows_operands(step);
     std::vector<Shape> shapes;                                  // of inputs and outputs
     size_t bytes = 4096 + 2 * bytes_of(step.plan->attributes);  // small tables
     bool known = true;
@@ -163,19 +163,21 @@ class Estimator {
     if (!known || !step.kernel->scratch) return bytes;
     const std::span<const Shape> all(shapes);
     const size_t inputs = step.plan->inputs.size();
-    const auto told = step.kernel->scratch(step.kernel_op.get(), all.first(inputs), all.subspan(inputs));
-    return planned && told ? 0 : told.value_or(bytes);
+    const auto planned_scratch =
+        step.kernel->scratch(step.kernel_op.get(), all.first(inputs), all.subspan(inputs));
+    return planned && planned_scratch ? 0 : planned_scratch.value_or(bytes);
   }
 
-  /// Of a step whose layout did not know its inputs; 0 where nothing bounds them: they are named.
-  size_t workspace_of(const ProgramStep& step, const Layout& layout, const Bounds& bounds) const {
+  /// The workspace of a step whose input shapes the memory plan does not know; 0 if they have no bounds,
+  /// since the estimate then names such values as uncounted.
+  size_t workspace_of(const ProgramStep& step, const MemoryPlan& memory_plan, const Bounds& bounds) const {
     if (!step.kernel || !step.kernel->workspace) return 0;
     std::vector<Shape> shapes;
     bool planned = true;
     for (int32_t v : step.plan->inputs) {
       const auto shape = v < 0 ? Shape() : bounds.of(static_cast<uint32_t>(v));
       if (!shape) return 0;
-      planned = planned && (v < 0 || layout.slots[static_cast<size_t>(v)].known);
+      planned = planned && (v < 0 || memory_plan.slots[static_cast<size_t>(v)].known);
       shapes.push_back(*shape);
     }
     if (planned) return 0;
@@ -186,7 +188,7 @@ class Estimator {
     ShapeKey key;
     if (key_of(b, outer, key)) {
       try {
-        graph(b.graph, make_layout(program_, b.graph, key));
+        graph(b.graph, plan_memory(program_, b.graph, key));
         return;
       } catch (const Error&) {  // upper bounds that do not fit together
       }
@@ -242,8 +244,8 @@ class Estimator {
 
 }  // namespace
 
-MemoryEstimate estimate_memory(const Program& program, const Layout& layout) {
-  return Estimator(program, layout).run(layout);
+MemoryEstimate estimate_memory(const Program& program, const MemoryPlan& memory_plan) {
+  return Estimator(program, memory_plan).run(memory_plan);
 }
 
 }  // namespace lathe

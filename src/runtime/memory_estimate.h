@@ -1,7 +1,7 @@
-// What a context will hold, said before it runs.
+// Estimates the memory of a context before it runs.
 #pragma once
 
-#include "runtime/layout.h"
+#include "runtime/memory_plan.h"
 
 namespace lathe {
 
@@ -10,10 +10,10 @@ struct MemoryEstimate {
   uint64_t outputs = 0;               // of the main graph, none bound
   uint64_t data_dependent = 0;        // at most
   std::vector<std::string> uncounted;
-  uint64_t records = 0;  // of all frames, one layout each
+  uint64_t records = 0;  // of all frames, one memory plan each
 };
 
-/// For inputs of these shapes; `layout` is the main graph's for them. Throws what shape rules throw.
-MemoryEstimate estimate_memory(const Program& program, const Layout& layout);
+/// For inputs of these shapes; `memory_plan` is the main graph's for them. Throws what shape rules throw.
+MemoryEstimate estimate_memory(const Program& program, const MemoryPlan& memory_plan);
 
 }  // namespace lathe

@@ -1,5 +1,5 @@
-// Which values lie inside the memory of others: the inputs of a Concat in its output, the outputs of a Split
-// in its input, and so on through several of them. Decided for the shapes of one layout.
+// Values inside the memory of others: the inputs of a Concat in its output, the outputs of a Split in its
+// input, and so on through several of them. Decided for the shapes of one memory plan.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace lathe {
 
-/// Values by number. Each lies in at most one other, at a distance that does not change; what lies in none is
-/// a block.
+/// Values by number. Each is inside at most one other, at a fixed offset; a value that is inside none is a
+/// block.
 class Nesting {
  public:
   struct Place {
@@ -23,7 +23,7 @@ class Nesting {
   }
 
   bool is_block(uint32_t v) const { return outer_[v] == v; }
-  /// Shortens the way for the next time.
+  /// Returns the block that contains a value, and shortens the path for the next call.
   Place find(uint32_t v) const {
     size_t offset = 0;
     for (; outer_[v] != v; v = outer_[v]) {
@@ -34,7 +34,7 @@ class Nesting {
     }
     return {v, offset};
   }
-  /// `part` is a block, and not the one that `whole` lies in.
+  /// Places `part` in `whole`. It must be a block, and not the one that contains `whole`.
   void put(uint32_t part, uint32_t whole, size_t offset) {
     const Place in = find(whole);
     outer_[part] = in.block;

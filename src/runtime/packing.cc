@@ -13,14 +13,15 @@
 namespace lathe {
 namespace {
 
-/// Smaller arrays stay as they are: to fold them again, or to bring back the pages around them for the next
+/// Smaller arrays are not released: to fold them again, or to bring back the pages around them for the next
 /// one, would take longer than they are worth.
 constexpr size_t small = size_t{1} << 16;
-/// From so many bytes on an array is shared out among the threads; smaller ones are packed side by side.
+/// An array of at least so many bytes is packed by all threads together; smaller ones are packed side by
+/// side.
 constexpr size_t large = size_t{1} << 20;
 
-/// Folded arrays that nobody will read once what they are wanted for is packed, and that can be folded again.
-/// They are let go of as early as can be: what is packed then takes their memory.
+/// Folded arrays that nobody reads once they are packed, and that can be folded again. They are released as
+/// early as possible, so that packed arrays reuse their memory.
 class Passing {
  public:
   explicit Passing(Plan& plan) : plan_(plan), passes_(plan.weights.size(), false) {
@@ -33,7 +34,7 @@ class Passing {
     }
     each_read(plan, [&](const PlanStep*, size_t, uint32_t w) { passes_[w] = false; });
   }
-  /// Is asked for by one more job.
+  /// Notes that one more job reads the weight.
   void want(uint32_t weight) {
     if (passes_[weight]) ++waiting_[weight];
   }
@@ -44,7 +45,7 @@ class Passing {
     waiting_.erase(at);
     let_go(weight);
   }
-  /// All that no job waits for.
+  /// Releases all arrays that no job waits for.
   void let_go() {
     for (uint32_t i = 0; i < passes_.size(); ++i)
       if (!is_waited_for(i)) let_go(i);
@@ -122,13 +123,13 @@ void Packing::add(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kern
                   std::shared_ptr<const void> op, const std::vector<bool>* stale) {
   const std::vector<int32_t> before = std::exchange(step.packed, {});
   if (!kernel.packed_form) return;
-  const StepRequest question(plan, graph, step, plan.isa);
+  const StepQuery query(plan, graph, step, plan.isa);
   for (size_t i = 0; i < step.inputs.size(); ++i) {
-    if (!question.request().inputs[i].constant) continue;
-    std::optional<PackedForm> form = kernel.packed_form(op.get(), question.request(), i);
+    if (!query.kernel_query().inputs[i].constant) continue;
+    std::optional<PackedForm> form = kernel.packed_form(op.get(), query.kernel_query(), i);
     if (!form) continue;
     if (kernel.compact_form)
-      if (auto compact = kernel.compact_form(op.get(), question.request(), i)) form = std::move(compact);
+      if (auto compact = kernel.compact_form(op.get(), query.kernel_query(), i)) form = std::move(compact);
     const auto from = static_cast<uint32_t>(graph.values[static_cast<size_t>(step.inputs[i])].weight);
     if (stale && !(*stale)[from] && i < before.size() && before[i] >= 0) {
       step.packed.resize(step.inputs.size(), -1);
@@ -149,7 +150,7 @@ void Packing::add(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kern
     w.recipe.output = static_cast<uint32_t>(i);
     step.packed.resize(step.inputs.size(), -1);
     step.packed[i] = static_cast<int32_t>(put(plan, std::move(w), i < before.size() ? before[i] : -1));
-    jobs_.push_back({std::make_unique<StepRequest>(plan, graph, step, plan.isa), &kernel, op,
+    jobs_.push_back({std::make_unique<StepQuery>(plan, graph, step, plan.isa), &kernel, op,
                      static_cast<uint32_t>(i), static_cast<uint32_t>(step.packed[i]), step.node, step.op});
   }
 }
@@ -168,7 +169,7 @@ uint32_t Packing::put(Plan& plan, Weight w, int64_t place) {
   return static_cast<uint32_t>(place);
 }
 
-/// One piece for all, so that the small ones lie in huge pages too.
+/// All arrays are in one allocation, so that small ones are in huge pages too.
 uint64_t Packing::give_memory(Plan& plan) const {
   uint64_t bytes = 0;
   const auto place = [&](const Job& j) {
@@ -187,12 +188,12 @@ uint64_t Packing::give_memory(Plan& plan) const {
   return bytes;
 }
 
-/// Of large weights of these sizes.
+/// Returns a buffer for copies of large weights of these sizes, and whether copying all of them pays.
 Packing::Copies Packing::copies_of(std::span<const size_t> sizes) {
   constexpr size_t often = 8;
   size_t largest = 0, together = 0;
   for (const size_t n : sizes) {
-    if (n > ReadBuffer::most) continue;
+    if (n > ReadBuffer::max_bytes) continue;
     largest = std::max(largest, n);
     together += n;
   }
@@ -200,26 +201,26 @@ Packing::Copies Packing::copies_of(std::span<const size_t> sizes) {
 }
 
 void Packing::make(const Job& job, Tensor& to, Workers& workers) {
-  const KernelRequest& request = job.question->request();
+  const KernelQuery& query = job.query->kernel_query();
   const Kernel& kernel = *job.kernel;
-  if (kernel.compact_form && kernel.compact_form(job.op.get(), request, job.input)) {
-    if (kernel.pack_compact(job.op.get(), request, job.input, to, workers)) return;
-    to = in_own_pages(*kernel.packed_form(job.op.get(), request, job.input));
+  if (kernel.compact_form && kernel.compact_form(job.op.get(), query, job.input)) {
+    if (kernel.pack_compact(job.op.get(), query, job.input, to, workers)) return;
+    to = in_own_pages(*kernel.packed_form(job.op.get(), query, job.input));
   }
-  kernel.pack(job.op.get(), request, job.input, to, workers);
+  kernel.pack(job.op.get(), query, job.input, to, workers);
 }
 
 void Packing::pack(const Job& job, Tensor& to, Copies* copies, MappedPages& read, Workers& workers) {
-  const Tensor& source = *job.question->request().inputs[job.input].constant;
+  const Tensor& source = *job.query->kernel_query().inputs[job.input].constant;
   const bool odd = !is_aligned(source) && job.kernel->any_alignment != static_cast<int>(job.input);
   std::optional<Tensor> copy;
   if (copies && (odd || copies->pay)) copy = copies->buffer.copy(source, &workers);
   const bool from_mapping = !copy && source.bytes() >= small;
   if (odd && !copy) copy = source.clone();
   try {
-    if (copy) job.question->replace_constant(job.input, &*copy);
+    if (copy) job.query->replace_constant(job.input, &*copy);
     make(job, to, workers);
-    if (copy) job.question->replace_constant(job.input, &source);
+    if (copy) job.query->replace_constant(job.input, &source);
   } catch (const Error& e) {
     throw e.at("build", job.node, job.op_name);
   }
@@ -236,7 +237,8 @@ void Packing::run(Plan& plan, int threads, const std::shared_ptr<Executor>& exec
   const uint64_t bytes = give_memory(plan);
   const auto small_ones =
       std::partition(jobs_.begin(), jobs_.end(), [&](const Job& j) { return to(j).bytes() >= large; });
-  // What gives memory back comes first, then what is read of the largest array is gone before others follow.
+  // Jobs after which memory is released come first, and of the others the largest, whose mapped pages are
+  // then released before others are read.
   std::stable_sort(jobs_.begin(), small_ones, [&](const Job& a, const Job& b) {
     const auto rank = [&](const Job& j) { return std::pair(passing.is_waited_for(from(j)), to(j).bytes()); };
     return rank(a) > rank(b);

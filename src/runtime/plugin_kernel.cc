@@ -34,7 +34,7 @@ class AttributesOfNode final : public AttributeView {
 const AttributeView& view(const void* op) { return *static_cast<const AttributesOfNode*>(op); }
 std::shared_ptr<const void> keep(const Attributes& a) { return std::make_shared<const AttributesOfNode>(a); }
 
-/// What a plug-in throws becomes an Error.
+/// Turns exceptions of a plug-in into Errors.
 template <class F>
 auto guarded(F&& f) {
   try {
@@ -72,7 +72,7 @@ class Call final : public KernelCall {
   KernelContext& c_;
 };
 
-std::vector<OperandView> views(std::span<const KernelRequest::Operand> operands) {
+std::vector<OperandView> views(std::span<const KernelQuery::Operand> operands) {
   std::vector<OperandView> list;
   for (const auto& o : operands) list.push_back({o.present, o.type, o.shape});
   return list;
@@ -86,9 +86,9 @@ Kernel adapt(PluginKernel kernel) {
   k.memory = k.backend == "cpu" ? host_memory : MemorySpace{1};
   k.decode = keep;
   if (kernel.refuse)
-    k.ask = [refuse = std::move(kernel.refuse)](const void* op, const KernelRequest& r) {
+    k.supports = [refuse = std::move(kernel.refuse)](const void* op, const KernelQuery& r) {
       auto reason = guarded([&] { return refuse(view(op), views(r.inputs), views(r.outputs)); });
-      return reason ? Verdict::no(*reason) : Verdict::yes();
+      return reason ? Support::no(*reason) : Support::yes();
     };
   k.run = [run = std::move(kernel.run)](const void* op, KernelContext& c) {
     Call call(view(op), c);

@@ -10,7 +10,7 @@ constexpr uint64_t first_runs = 1000;
 /// One in so many ticks may go into recording.
 constexpr uint64_t share = 100;
 
-/// What recording an execution takes: about twice as long as reading the clock.
+/// Measures how long recording an execution takes: about twice as long as reading the clock.
 uint64_t ticks_of_recording(const TickClock& clock) {
   constexpr uint64_t readings = 32;  // a processor has several under way
   uint64_t least = UINT64_MAX;
@@ -51,8 +51,8 @@ void Profiler::end_run(uint64_t now) {
   if (runs_ >= first_runs) passing_ = runs_to_pass(ticks, now);
 }
 
-/// After one that took so long. A number that varies as the last digits of the time do: calls that repeat
-/// themselves are all seen.
+/// How many runs to skip after one that took so long. The number varies with the last digits of the time, so
+/// that periodic calls are all recorded now and then.
 uint64_t Profiler::runs_to_pass(uint64_t ticks, uint64_t now) const {
   const uint64_t mean = (recorded_ - recorded_before_) * event_ticks_ * share / std::max<uint64_t>(1, ticks);
   return now % (2 * mean + 1);
@@ -84,7 +84,7 @@ std::vector<StepProfile> Profiler::steps() const {
   return list;
 }
 
-void Profiler::tell(const Event& e, Profile& p) const {
+void Profiler::add_event(const Event& e, Profile& p) const {
   const double start = clock_.seconds(TickClock::between(began_, e.start));
   if (e.step == whole_run)
     p.run_events.push_back({start, clock_.seconds(e.whole)});
@@ -98,7 +98,7 @@ Profile Profiler::report() const {
   p.steps = steps();
   const size_t kept = static_cast<size_t>(std::min<uint64_t>(recorded_, ring_.size()));
   for (size_t i = 0, at = (next_ + ring_.size() - kept) % std::max<size_t>(ring_.size(), 1); i < kept; ++i) {
-    tell(ring_[at], p);
+    add_event(ring_[at], p);
     at = at + 1 == ring_.size() ? 0 : at + 1;
   }
   p.shapes = texts_.all();

@@ -1,4 +1,4 @@
-// Records what Context::profile tells: a ring of the latest executions and a sum for each step. Recording
+// Records what Context::profile returns: a ring of the latest executions and a sum for each step. Recording
 // allocates nothing.
 #pragma once
 
@@ -11,17 +11,17 @@
 
 namespace lathe {
 
-/// Of one context; used by one thread.
+/// The profiler of one context; used by one thread.
 class Profiler {
  public:
   explicit Profiler(const Program& program);
 
-  /// Forgets everything and has room for so many executions.
+  /// Forgets everything and makes the ring hold so many executions.
   void start(size_t events);
-  /// For how many executions.
-  size_t room() const { return ring_.size(); }
-  /// Is the next run to be recorded? The first ones are, all of them. After that, where steps take little
-  /// longer than timing them does, so many are passed over that it stays below 1 % of the whole.
+  /// How many executions the ring holds.
+  size_t capacity() const { return ring_.size(); }
+  /// Returns whether the next run is to be recorded. The first runs all are. After that, if timing takes long
+  /// compared with the steps, so many are skipped that recording stays below 1 % of the time.
   bool takes_run() {
     if (passing_ == 0) return true;
     --passing_;
@@ -76,7 +76,7 @@ class Profiler {
   }
   uint64_t runs_to_pass(uint64_t ticks, uint64_t now) const;
   std::vector<StepProfile> steps() const;
-  void tell(const Event& e, Profile& p) const;
+  void add_event(const Event& e, Profile& p) const;
 
   const Program& program_;
   const TickClock& clock_;
@@ -85,7 +85,7 @@ class Profiler {
   size_t next_ = 0;
   uint64_t recorded_ = 0;
   std::vector<Sum> sums_;  // by step
-  ShapeTexts texts_;       // outlives a restart: layouts keep indices
+  ShapeTexts texts_;       // outlives a restart: memory plans keep indices
   uint64_t began_ = 0, run_start_ = 0, runs_ = 0, run_ticks_ = 0;
   uint32_t depth_ = 0;
   uint64_t event_ticks_ = 0;  // that recording one takes

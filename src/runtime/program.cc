@@ -6,9 +6,9 @@
 
 namespace lathe {
 
-StepRequest::StepRequest(const Plan& plan, const PlanGraph& graph, const PlanStep& step, Isa isa) {
+StepQuery::StepQuery(const Plan& plan, const PlanGraph& graph, const PlanStep& step, Isa isa) {
   const auto operand = [&](int32_t v) {
-    KernelRequest::Operand o;
+    KernelQuery::Operand o;
     if (v < 0) return o;
     const PlanValue& value = graph.values[static_cast<size_t>(v)];
     o.present = true;
@@ -23,7 +23,7 @@ StepRequest::StepRequest(const Plan& plan, const PlanGraph& graph, const PlanSte
   for (int32_t v : step.inputs) inputs_.push_back(operand(v));
   if (inputs_.empty()) inputs_.emplace_back();  // absent: kernels look at the first without asking
   for (int32_t v : step.outputs) outputs_.push_back(operand(v));
-  request_ = {inputs_, outputs_, isa, &plan.likely, plan.strict};
+  query_ = {inputs_, outputs_, isa, &plan.likely, plan.strict};
 }
 
 Program::Program(Plan plan, std::shared_ptr<const Extensions> extensions, const ProgramOptions& options)
@@ -127,20 +127,21 @@ ProgramStep Program::prepare(const PlanGraph& g, const PlanStep& s) const {
   return step;
 }
 
-/// A kernel is only told what it would have offered.
+/// Checks that the tunables are ones that the kernel offers.
 void Program::check_tunables(const PlanGraph& g, const ProgramStep& step) const {
   const PlanStep& s = *step.plan;
   if (s.tunables.empty()) return;
-  const StepRequest question(plan_, g, s, plan_.isa);
+  const StepQuery query(plan_, g, s, plan_.isa);
   const void* op = step.kernel_op.get();
-  // The kernel is asked first: what its tactics are is only told of what it can run.
-  if (step.kernel->ask && !step.kernel->ask(op, question.request()).accepted) return check_fit(g, step);
-  if (!knows(*step.kernel, op, question.request(), s.tunables))
+  // Tactics are only defined for nodes that the kernel supports, so that is checked first.
+  if (step.kernel->supports && !step.kernel->supports(op, query.kernel_query()).accepted)
+    return check_fit(g, step);
+  if (!knows(*step.kernel, op, query.kernel_query(), s.tunables))
     throw Error(Code::plan_target, "load", "a tactic of " + s.kernel, tactic_text(s.kernel, s.tunables),
                 "build the plan again");
 }
 
-/// Plans come from files too: a kernel only gets what it says it can run.
+/// Checks that the kernel supports the step, since plans may come from files.
 void Program::check_fit(const PlanGraph& g, const ProgramStep& step) const {
   const PlanStep& s = *step.plan;
   const Kernel& k = *step.kernel;
@@ -149,16 +150,18 @@ void Program::check_fit(const PlanGraph& g, const ProgramStep& step) const {
                 "build the plan again");
   };
   if (s.epilogue && k.memory != host_memory) refuse("an epilogue on a device");
-  if (s.epilogue && !k.narrows && g.values[static_cast<size_t>(s.outputs[0])].type.elem != DataType::float32)
+  if (s.epilogue && !k.writes_f16 &&
+      g.values[static_cast<size_t>(s.outputs[0])].type.elem != DataType::float32)
     refuse("an epilogue of other than float32");
   if (k.memory != host_memory && step.memory == host_memory) refuse("no memory of its device");
   for (const std::vector<int32_t>* operands : {&s.inputs, &s.outputs})
     for (int32_t v : *operands)
       if (v >= 0 && g.values[static_cast<size_t>(v)].memory != step.memory)
         refuse("operands in other memory");
-  if (k.ask) {
-    const StepRequest question(plan_, g, s, plan_.isa);
-    if (Verdict v = k.ask(step.kernel_op.get(), question.request()); !v.accepted) refuse(std::move(v.reason));
+  if (k.supports) {
+    const StepQuery query(plan_, g, s, plan_.isa);
+    if (Support v = k.supports(step.kernel_op.get(), query.kernel_query()); !v.accepted)
+      refuse(std::move(v.reason));
   }
   for (size_t i = 0; i < s.outputs.size(); ++i) {
     if (s.outputs[i] < 0) continue;
@@ -174,10 +177,10 @@ void Program::check_fit(const PlanGraph& g, const ProgramStep& step) const {
 void Program::check_packing(const PlanGraph& g, const ProgramStep& step) const {
   const PlanStep& s = *step.plan;
   const Kernel& k = *step.kernel;
-  const StepRequest question(plan_, g, s, plan_.isa);
+  const StepQuery query(plan_, g, s, plan_.isa);
   for (size_t i = 0; i < s.inputs.size(); ++i) {
-    const bool packable = k.packed_form && question.request().inputs[i].constant;
-    const auto form = packable ? k.packed_form(step.kernel_op.get(), question.request(), i) : std::nullopt;
+    const bool packable = k.packed_form && query.kernel_query().inputs[i].constant;
+    const auto form = packable ? k.packed_form(step.kernel_op.get(), query.kernel_query(), i) : std::nullopt;
     const int32_t w = s.packed.empty() ? -1 : s.packed[i];
     const auto wrong = [&](std::string got) {
       throw Error(Code::plan_malformed, "load",
@@ -192,7 +195,7 @@ void Program::check_packing(const PlanGraph& g, const ProgramStep& step) const {
     const auto is = [&](const PackedForm& f) { return packed.type() == f.type && packed.shape() == f.shape; };
     if (is(*form)) continue;
     const auto compact =
-        k.compact_form ? k.compact_form(step.kernel_op.get(), question.request(), i) : std::nullopt;
+        k.compact_form ? k.compact_form(step.kernel_op.get(), query.kernel_query(), i) : std::nullopt;
     if (!compact || !is(*compact)) wrong(describe(packed));
   }
 }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/pointwise.h"
+#include "cpu/elementwise.h"
 #include "plan/plan.h"
 #include "runtime/extensions.h"
 #include "runtime/thread_pool.h"
@@ -38,7 +38,7 @@ struct ProgramGraph {
   std::vector<int32_t> output;          // per value: the first output of the graph that it is, or -1
   bool is_body = false;
   /// How many results are kept: a body with inputs may be given its last results as the next inputs.
-  size_t generations() const { return is_body && !plan->inputs.empty() ? 2 : 1; }
+  size_t output_buffers() const { return is_body && !plan->inputs.empty() ? 2 : 1; }
 };
 
 /// How a run behaves, whatever the plan.
@@ -92,17 +92,17 @@ class Program {
   uint64_t weight_bytes_ = 0;
 };
 
-/// What a kernel is asked: the types that the plan knows of a step's operands.
-class StepRequest {
+/// The query that a kernel gets about a step: the types that the plan knows of its operands.
+class StepQuery {
  public:
-  StepRequest(const Plan& plan, const PlanGraph& graph, const PlanStep& step, Isa isa);
-  const KernelRequest& request() const { return request_; }
-  /// The same constant somewhere else.
+  StepQuery(const Plan& plan, const PlanGraph& graph, const PlanStep& step, Isa isa);
+  const KernelQuery& kernel_query() const { return query_; }
+  /// Replaces a constant input by the same constant at another address.
   void replace_constant(size_t input, const Tensor* t) { inputs_[input].constant = t; }
 
  private:
-  std::vector<KernelRequest::Operand> inputs_, outputs_;
-  KernelRequest request_;
+  std::vector<KernelQuery::Operand> inputs_, outputs_;
+  KernelQuery query_;
 };
 
 }  // namespace lathe

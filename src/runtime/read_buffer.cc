@@ -11,9 +11,9 @@ namespace lathe {
 std::optional<Tensor> ReadBuffer::copy(const Tensor& weight, Workers* workers) {
   const auto* const from = static_cast<const char*>(weight.data());
   const size_t bytes = weight.bytes();
-  if (bytes > most || !is_mapped(from, bytes)) return std::nullopt;
+  if (bytes > max_bytes || !is_mapped(from, bytes)) return std::nullopt;
   if (bytes > size_) {
-    size_ = std::max(bytes, wanted_);
+    size_ = std::max(bytes, requested_);
     memory_.reset();  // before as much is taken again
     memory_.reset(static_cast<char*>(allocate_pages(size_)));
     if (memory_) supply_pages(memory_.get(), size_);

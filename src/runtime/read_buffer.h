@@ -14,17 +14,16 @@ namespace lathe {
 class ReadBuffer {
  public:
   /// Larger weights are read from their mapping: the buffer would take as much memory again.
-  static constexpr size_t most = size_t{16} << 20;
+  static constexpr size_t max_bytes = size_t{16} << 20;
 
   /// Takes so many bytes the next time that it takes memory.
-  explicit ReadBuffer(size_t bytes = 0) : wanted_(bytes) {}
-  /// A copy of the weight, at an address that suits all elements, until the next one is asked for. None where
-  /// it is too large, does not lie in a mapped file, or there is no memory. Without `workers` by the calling
-  /// thread alone.
+  explicit ReadBuffer(size_t bytes = 0) : requested_(bytes) {}
+  /// Returns an aligned copy of the weight, valid until the next call. Nothing if the weight is too large or
+  /// not in a mapped file, or if there is no memory. Without `workers` the calling thread copies alone.
   std::optional<Tensor> copy(const Tensor& weight, Workers* workers = nullptr);
 
  private:
-  size_t wanted_, size_ = 0;
+  size_t requested_, size_ = 0;
   std::unique_ptr<char, decltype(&std::free)> memory_{nullptr, std::free};
 };
 

@@ -52,7 +52,7 @@ struct Refitter::State {
     Tensor form;
   };
   const Tensor& form(std::string_view name) const { return find(name)[0].form; }
-  /// What it holds in the engine of that moment.
+  /// Returns the weight's tensor in the engine `by`.
   const Tensor& held(const Engine::Impl& by, std::string_view name) const {
     return by.program.plan().weights[find(name)[0].weight].value.tensor();
   }
@@ -73,7 +73,7 @@ struct Refitter::State {
                  "shapes or rewrites depend on what it holds: build the engine again")
         .at("refit", name, "");
   }
-  /// Nothing: the engine is built for the weight, and it is just that.
+  /// Checks a new weight. Returns nothing if the engine was built with just this weight and needs no change.
   std::optional<Tensor> checked(std::string_view name, const Tensor& t) const {
     if (!t.defined()) throw Error(Code::refit_bad_weight, "refit", "a tensor", "none").at("refit", name, "");
     if (const auto at = built_in.find(name); at != built_in.end()) {
@@ -209,7 +209,7 @@ RefitReport Refitter::refit(RunControl* control) {
   AdaptedWeights adapted = engine.adapted;
   NamedWeights wanted = state_->set;
 
-  // What adapters change lies on what the weights hold without them.
+  // The changes of adapters are added to the weights as they are without any.
   std::set<std::string> merge;
   for (const auto& [adapter, deltas] : state_->loras) {
     for (auto& [weight, of] : adapted)

@@ -15,7 +15,8 @@ void Scratch::end() {
   }
 }
 
-// Only of what could be had: else every later step would ask for what the heap once refused.
+// Called only for memory that could be allocated: else every later step would ask for a size that the heap
+// once refused.
 void* Scratch::noted(void* p, size_t height) {
   for (size_t most = most_.load(std::memory_order_relaxed);
        most < height && !most_.compare_exchange_weak(most, height, std::memory_order_relaxed);) {
@@ -32,13 +33,13 @@ void* Scratch::do_allocate(size_t bytes, size_t alignment) {
   MemoryCharge charge(account_);
   charge.take(memory_alignment + size);
   char* const block =
-      static_cast<char*>(::operator new(memory_alignment + size, std::align_val_t{memory_alignment}));
+      static_cast<char*>(::operator new (memory_alignment + size, std::align_val_t{memory_alignment}));
   charge.keep();  // until it is given back
   std::memcpy(block, &at, sizeof at);
   return noted(block + memory_alignment, at + size);
 }
 
-// What was taken last can be taken again; what lies deeper waits for the end of the step.
+// Only the block that was taken last is reused at once; others are reused after the step.
 void Scratch::do_deallocate(void* p, size_t bytes, size_t) {
   char* const data = static_cast<char*>(p);
   size_t at = 0;
@@ -47,7 +48,7 @@ void Scratch::do_deallocate(void* p, size_t bytes, size_t) {
   } else {
     char* const block = data - memory_alignment;
     std::memcpy(&at, block, sizeof at);
-    ::operator delete(block, std::align_val_t{memory_alignment});
+    ::operator delete (block, std::align_val_t{memory_alignment});
     account_.give(memory_alignment + aligned_size(bytes));
   }
   size_t end = at + aligned_size(bytes);

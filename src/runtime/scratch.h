@@ -8,17 +8,17 @@
 
 namespace lathe {
 
-/// Serves from one buffer; what does not fit comes from the heap, and the buffer grows to the size that was
-/// needed when the step ends, so that the same step finds room in the next run.
+/// Allocates from one buffer; blocks that do not fit come from the heap. When the step ends, the buffer grows
+/// to the size that was needed, so that the same step fits in the next run.
 class Scratch final : public std::pmr::memory_resource {
  public:
   explicit Scratch(MemoryAccount& account) : account_(account), buffer_(host_backend(), account) {}
-  /// Between steps: room for what they are known to need, so that nothing comes from the heap. Throws what
-  /// Buffer::ensure does.
+  /// Called between steps: reserves the bytes that they are known to need, so that nothing comes from the
+  /// heap. Throws what Buffer::ensure does.
   void reserve(size_t bytes) { buffer_.ensure(bytes); }
-  /// Before a step: nothing is in use.
+  /// Called before a step, when nothing is in use.
   void begin() { used_.store(0, std::memory_order_relaxed); }
-  /// After a step. Where there is no memory to keep, the heap goes on serving.
+  /// Called after a step: grows the buffer. If that fails, blocks still come from the heap.
   void end();
   void release() noexcept {
     buffer_.release();

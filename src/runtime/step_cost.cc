@@ -37,7 +37,7 @@ class CostCounter {
     cost.known = known_;
     if (texts_) cost.shapes = texts_->index_of(std::move(text_));
     if (!s_.plan->bodies.empty()) return cost;
-    cost.bytes = is_view() ? 0 : in_place_.empty() ? read_ + written_ : bytes_of_copied_parts();
+    cost.bytes = is_view() ? 0 : in_place_.empty() ? read_ + written_ : bytes_of_copied_subviews();
     cost.flops = flops();
     return cost;
   }
@@ -59,7 +59,7 @@ class CostCounter {
     return o;
   }
 
-  /// Of steps with very many operands the first ones.
+  /// Appends type and shape of an operand to the text; of very many operands, only those of the first.
   void describe(const CostOperand& o) {
     constexpr size_t long_enough = 400;
     if (!texts_) return;
@@ -106,15 +106,15 @@ class CostCounter {
   }
 
   /// Read: each value once.
-  double bytes_of_copied_parts() const {
-    const bool joins = s_.kernel->whole == Whole::output;
-    const std::vector<int32_t>& parts = joins ? plan().inputs : plan().outputs;
+  double bytes_of_copied_subviews() const {
+    const bool joins = s_.kernel->subviews_of == SubviewsOf::output;
+    const std::vector<int32_t>& subviews = joins ? plan().inputs : plan().outputs;
     std::set<int32_t> read;
     double bytes = 0;
     for (size_t i = 0; i < in_place_.size(); ++i) {
-      if (in_place_[i] || parts[i] < 0) continue;
-      const double part = bytes_of(look_(static_cast<uint32_t>(parts[i])));
-      bytes += read.insert(parts[i]).second ? 2 * part : part;
+      if (in_place_[i] || subviews[i] < 0) continue;
+      const double part = bytes_of(look_(static_cast<uint32_t>(subviews[i])));
+      bytes += read.insert(subviews[i]).second ? 2 * part : part;
     }
     return bytes;
   }
@@ -137,7 +137,11 @@ class CostCounter {
     };
     const auto inputs = pointers(inputs_, false), outputs = pointers(outputs_, true);
     const OperandShapes<double> shapes{inputs, outputs};
-    const double own = count_arithmetic(plan().arithmetic, plan().op, plan().attributes, shapes).value_or(0);
+    const auto counted = [&] {
+      const OpCodec* codec = s_.codec;
+      return codec && codec->operations ? codec->operations(s_.op.get(), shapes) : 0;
+    };
+    const double own = count_arithmetic(plan().arithmetic, shapes, counted).value_or(0);
     return own + plan().fused_arithmetic * (outputs.empty() ? 0 : counting::product(*outputs[0]));
   }
 
@@ -158,7 +162,7 @@ class CostCounter {
 uint32_t ShapeTexts::index_of(std::string text) {
   const auto at = index_.find(text);
   if (at != index_.end()) return at->second;
-  if (texts_.size() >= most) return 0;
+  if (texts_.size() >= max_texts) return 0;
   const auto index = static_cast<uint32_t>(texts_.size());
   index_.emplace(text, index);
   texts_.push_back(std::move(text));

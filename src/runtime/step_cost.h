@@ -1,4 +1,5 @@
-// What one execution of a step computes and moves, from the shapes and types of its operands.
+// Floating-point operations and bytes moved of one execution of a step, from the shapes and types of
+// operands.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +18,14 @@ struct StepCost {
   bool known = false;   // false: only the run can tell
 };
 
-/// Shapes as text, each once. The first is empty; it stands for all that no longer fit, too.
+/// Shapes as text, each once. The first is empty, and also used for all texts that no longer fit.
 class ShapeTexts {
  public:
   uint32_t index_of(std::string text);
   const std::vector<std::string>& all() const { return texts_; }
 
  private:
-  static constexpr size_t most = size_t{1} << 16;
+  static constexpr size_t max_texts = size_t{1} << 16;
   std::map<std::string, uint32_t> index_;
   std::vector<std::string> texts_{std::string()};
 };
@@ -44,7 +45,7 @@ using CostLook = FunctionRef<CostOperand(uint32_t value)>;
 /// bodies leaves everything to their steps.
 StepCost cost_of(const ProgramGraph& g, const ProgramStep& s, CostLook look, ShapeTexts& texts,
                  const std::vector<bool>& in_place = {});
-/// Without the text of its shapes.
+/// The same without the text of shapes.
 StepCost cost_of(const ProgramGraph& g, const ProgramStep& s, CostLook look);
 
 }  // namespace lathe

@@ -12,12 +12,12 @@ namespace lathe {
 namespace {
 
 constexpr auto spin_time = std::chrono::microseconds(30);
-/// Callers are left alone with what takes no longer: waking a sleeper takes them 5 us, and it until it is
-/// there 50 (KVM, AMD EPYC).
+/// Callers do jobs alone that take no longer than this: waking a sleeping thread takes the caller 5 us, and
+/// 50 pass until the thread runs (KVM, AMD EPYC).
 constexpr auto patience = std::chrono::microseconds(30);
-constexpr int64_t most_pieces = 256;
-/// Of one job: they are counted in 32 bits, which is what the kernel can watch.
-constexpr int64_t most_steps = std::numeric_limits<int32_t>::max() / most_pieces;
+constexpr int64_t max_pieces = 256;
+/// The most steps of one job: their pieces are counted in 32 bits, since a futex has no more.
+constexpr int64_t max_steps = std::numeric_limits<int32_t>::max() / max_pieces;
 
 /// Set while a thread works on a piece: loops inside it do not go parallel again.
 thread_local bool inside_piece = false;
@@ -32,7 +32,7 @@ void relax() {
 #endif
 }
 
-/// Is `a` soon no longer `old`?
+/// Waits for a short time, and returns whether `a` is no longer `old`.
 bool changes_soon(const std::atomic<uint32_t>& a, uint32_t old) {
   const auto end = std::chrono::steady_clock::now() + spin_time;
   do {
@@ -78,7 +78,7 @@ struct ThreadPool::Job {
     }
     return !failed.load(std::memory_order_relaxed);
   }
-  /// So many pieces of a step are done.
+  /// Notes that `some` pieces of a step are done, and wakes threads that wait for the whole step.
   void count(int64_t step, uint32_t some) {
     if (steps == 1 || some == 0) return;
     if (done.fetch_add(some, std::memory_order_acq_rel) + some >= pieces_before(step + 1)) done.notify_all();
@@ -94,7 +94,7 @@ struct ThreadPool::Job {
 ThreadPool::ThreadPool(int threads, std::shared_ptr<Executor> executor)
     : threads_(std::max(1, executor ? executor->concurrency() : threads)),
       executor_(std::move(executor)),
-      places_(threads_ - 1) {
+      processors_(threads_ - 1) {
   if (executor_) return;
   try {
     for (int i = 1; i < threads_; ++i) workers_.emplace_back([this, i] { work(i); });
@@ -111,7 +111,7 @@ ThreadPool::~ThreadPool() {
 }
 
 int64_t ThreadPool::piece_length(int64_t n, int64_t grain) {
-  return std::max({grain, int64_t{1}, n / most_pieces + (n % most_pieces != 0)});
+  return std::max({grain, int64_t{1}, n / max_pieces + (n % max_pieces != 0)});
 }
 
 void ThreadPool::run(int64_t n, int64_t grain, bool flush_denormals, Loop f) {
@@ -126,7 +126,7 @@ void ThreadPool::run_steps(int64_t steps, int64_t n, int64_t grain, bool flush_d
     const FloatState state(flush_denormals);
     return run_alone(steps, n, grain, f);
   }
-  const int64_t some = std::min(steps, most_steps);
+  const int64_t some = std::min(steps, max_steps);
   Job job(f, some, n, piece, flush_denormals, threads_);
   if (executor_) {
     run_on_executor(job);
@@ -184,7 +184,7 @@ void ThreadPool::run_on_workers(Job& job) {
 void ThreadPool::run_while_they_sleep(Job& job) {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_asleep_ > spin_time) {
-    // What they came in time for was worth it, and will be again.
+    // If workers came in time for an earlier job, waking them was worthwhile and is done at once again.
     const bool worth = helped_.exchange(false, std::memory_order_relaxed);
     wake_at_ = worth ? now : now + patience;
   }
@@ -203,7 +203,7 @@ void ThreadPool::wake_if_late() {
 }
 
 void ThreadPool::wake_for(Job& job) {
-  places_.wake_elsewhere();
+  processors_.wake_elsewhere();
   job_.store(&job);
   epoch_.fetch_add(1);
   epoch_.notify_all();
@@ -217,7 +217,7 @@ void ThreadPool::work(int64_t thread) {
       epoch_.wait(seen, std::memory_order_acquire);
       asleep_.fetch_sub(1, std::memory_order_relaxed);
     }
-    places_.woken(static_cast<int>(thread) - 1);
+    processors_.woken(static_cast<int>(thread) - 1);
     seen = epoch_.load(std::memory_order_acquire);
     if (stop_.load()) return;
     active_.fetch_add(1);

@@ -1,5 +1,5 @@
 // A quiet thread pool: workers look for work for some tens of microseconds after a job and then sleep in the
-// kernel. Nobody wakes them for work that is done before they would be there.
+// kernel. They are not woken for work that would be done before they run.
 #pragma once
 
 #include <atomic>
@@ -12,13 +12,13 @@
 
 #include "kernel/kernel.h"
 #include "lathe/executor.h"
-#include "runtime/worker_places.h"
+#include "runtime/worker_processors.h"
 
 namespace lathe {
 
-/// Runs loops on several threads. Thread-safe: when two callers meet, the second does its loop alone, without
-/// waiting. Never pins threads: the operating system and the cpuset decide where they run, but for workers
-/// that would wake up where their caller is busy (WorkerPlaces).
+/// Runs loops on several threads. Thread-safe: when two threads call at once, the second does its loop alone,
+/// without waiting. Never pins threads: the operating system and the cpuset decide where they run, except for
+/// workers that would wake up on the processor of their caller (WorkerProcessors).
 class ThreadPool {
  public:
   /// `threads` counts the caller: 1 starts none. With an executor, that one's threads do the work instead.
@@ -40,8 +40,8 @@ class ThreadPool {
   /// stay.
   void run_steps(int64_t steps, int64_t n, int64_t grain, bool flush_denormals, StepLoop f);
 
-  /// Called now and then by who works on a piece: wakes workers that have been let sleep so far, if the work
-  /// has turned out to be worth it.
+  /// Called now and then by the thread that works on a piece: wakes workers that still sleep, if the work has
+  /// turned out to take long enough.
   static void wake_if_late();
 
   /// The same on this thread alone.
@@ -61,7 +61,7 @@ class ThreadPool {
 
   int threads_;
   std::shared_ptr<Executor> executor_;
-  WorkerPlaces places_;
+  WorkerProcessors processors_;
   std::vector<std::thread> workers_;
   std::atomic<bool> busy_{false};    // somebody's job has the workers
   std::atomic<uint32_t> epoch_{0};   // changes with every job: what sleepers watch
@@ -71,8 +71,8 @@ class ThreadPool {
   std::atomic<bool> helped_{true};   // has one come in time, since they last slept?
   std::atomic<bool> stop_{false};
 
-  // Of who has the workers: the job that it does while they sleep, until when it lets them, and the end of
-  // the last job that began so.
+  // For the caller that has the workers: the job that it does while they sleep, when it will wake them, and
+  // the end of the last job that began so.
   Job* waiting_ = nullptr;
   std::chrono::steady_clock::time_point wake_at_{}, last_asleep_{};
 };

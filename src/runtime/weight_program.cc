@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernel/plain_context.h"
+#include "kernel/host_context.h"
 #include "kernel/select.h"
 #include "plan/weight_use.h"
 #include "runtime/program.h"
@@ -12,10 +12,10 @@ namespace lathe {
 namespace {
 
 /// A folded operator as its reference kernel sees it.
-class FoldContext final : public PlainContext {
+class FoldContext final : public HostContext {
  public:
   FoldContext(std::vector<const Value*> inputs, std::vector<Output> outputs, RunControl* control)
-      : PlainContext(std::move(inputs), std::move(outputs)), control_(control) {}
+      : HostContext(std::move(inputs), std::move(outputs)), control_(control) {}
   void poll() override {
     if (control_) control_->check();
   }
@@ -24,7 +24,7 @@ class FoldContext final : public PlainContext {
   RunControl* control_;
 };
 
-/// By weight: must it be made anew?
+/// By weight: true if it must be made again.
 using Stale = std::vector<bool>;
 
 Value fold(const Plan& plan, const WeightRecipe& r, const KernelCatalog& kernels, RunControl* control) {
@@ -44,7 +44,7 @@ Value fold(const Plan& plan, const WeightRecipe& r, const KernelCatalog& kernels
   std::vector<const Value*> inputs;
   for (size_t i = 0; i < operands.size(); ++i)
     inputs.push_back(r.from[i] == WeightRecipe::absent ? nullptr : &operands[i]);
-  std::vector<PlainContext::Output> outputs;
+  std::vector<HostContext::Output> outputs;
   for (DataType t : r.outputs) outputs.push_back({t != DataType::undefined, t});
   FoldContext c(std::move(inputs), std::move(outputs), control);
   c.poll();
@@ -56,7 +56,7 @@ bool is_made_of(const WeightRecipe& r, const Stale& stale) {
   return std::ranges::any_of(r.from, [&](uint32_t w) { return w != WeightRecipe::absent && stale[w]; });
 }
 
-/// What is folded from stale arrays, which are earlier ones, is stale as well until it is made here.
+/// Folds again every array that is made of stale ones, and marks it as stale. Its sources come before it.
 void replay_folds(Plan& plan, const KernelCatalog& kernels, RunControl* control, Stale& stale, Code misfit) {
   for (size_t i = 0; i < plan.weights.size(); ++i) {
     Weight& w = plan.weights[i];
@@ -84,9 +84,9 @@ void replay_packing(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCa
     throw Error(Code::plan_missing_kernel, "load", "the kernel " + step.kernel, "none of that name",
                 "name the plug-in that brings it, or build the plan again");
   auto op = decode_for(*kernel, *codec, step.attributes, step.tunables);
-  const StepRequest question(plan, graph, step, plan.isa);
+  const StepQuery query(plan, graph, step, plan.isa);
   if (kernel->memory != host_memory) return;  // devices read constants as they are
-  const bool wanted = !kernel->ask || kernel->ask(op.get(), question.request()).accepted;
+  const bool wanted = !kernel->supports || kernel->supports(op.get(), query.kernel_query()).accepted;
   if (!wanted) return choose_again(plan, graph, step, kernels, packing);
   packing.add(plan, graph, step, *kernel, std::move(op), stale);
 }
@@ -109,7 +109,7 @@ bool restore(PlanGraph& g, size_t step, const PlanGraph& built) {
   return true;
 }
 
-/// Packs anew what steps that read a stale array have packed of it; without `built`, of all that they read.
+/// Packs stale arrays again for the steps that read them; without `built`, all arrays that those steps read.
 void replay_packing(Plan& plan, const KernelCatalog& kernels, RunControl* control, const Stale& stale,
                     const std::vector<PlanGraph>* built, Packing& packing) {
   for (size_t i = 0; i < plan.graphs.size(); ++i) {
@@ -151,9 +151,9 @@ void each_reader(Plan& plan, F&& f) {
 
 void choose_again(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCatalog& kernels,
                   Packing& packing) {
-  const StepRequest question(plan, graph, step, plan.isa);
+  const StepQuery query(plan, graph, step, plan.isa);
   Choice choice = select_kernel(kernels, {.backends = {"cpu"}, .isa = plan.isa}, step.domain, step.op,
-                                step.attributes, question.request());
+                                step.attributes, query.kernel_query());
   step.kernel = choice.kernel->name;
   step.tunables.clear();
   step.timings.clear();

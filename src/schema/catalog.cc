@@ -8,7 +8,9 @@ OpSchema& SchemaCatalog::add(std::string domain, std::string name) {
   const OpKey key{std::string(canonical_domain(domain)), name};
   if (ops_.contains(key))
     throw Error(Code::internal, "declare", "operators declared once", "'" + name + "' twice");
-  return ops_.emplace(key, OpSchema(key.first, std::move(name))).first->second;
+  OpSchema& made = ops_.emplace(key, OpSchema(key.first, std::move(name))).first->second;
+  made.folder_ = folder_;
+  return made;
 }
 
 const OpSchema* SchemaCatalog::find(std::string_view domain, std::string_view name) const {

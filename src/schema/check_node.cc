@@ -70,11 +70,11 @@ bool kind_fits(const AttributeDecl& a, const Node& n) {
   return (a.kind == "type" && kind == "string") || (a.kind == "sparse" && kind == "tensor");
 }
 
-std::string list_text(const std::vector<std::string>& words) {
+std::string list_text(const std::vector<std::string>& items) {
   constexpr size_t most = 12;
   std::string t;
-  for (size_t i = 0; i < words.size() && i < most; ++i) t += (i ? ", " : "") + words[i];
-  return words.size() > most ? t + ", …" : t;
+  for (size_t i = 0; i < items.size() && i < most; ++i) t += (i ? ", " : "") + items[i];
+  return items.size() > most ? t + ", …" : t;
 }
 
 }  // namespace

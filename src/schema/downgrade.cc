@@ -31,8 +31,8 @@ std::optional<float> constant_float(RewriteContext& c, size_t input) {
   const Tensor* t = has_input(c, input) ? c.constant(c.node().inputs[input]) : nullptr;
   if (!t || t->size() != 1 || !is_float(t->type())) return std::nullopt;
   const double wanted = load_double(*t, 0);
-  const auto said = static_cast<float>(wanted);
-  return static_cast<double>(said) == wanted ? std::optional(said) : std::nullopt;
+  const auto rounded = static_cast<float>(wanted);
+  return static_cast<double>(rounded) == wanted ? std::optional(rounded) : std::nullopt;
 }
 
 bool input_to_ints(RewriteContext& c, size_t input, std::string_view attribute) {

@@ -120,7 +120,7 @@ class NodeInference final : public InferContext {
       throw Error(at_node(g_, node_, "infer", e));
     }
     for (size_t i = 0; i < node_.outputs.size(); ++i)
-      if (node_.outputs[i] != no_id) settle(i);
+      if (node_.outputs[i] != no_id) store_output(i);
   }
 
   bool depends_on(size_t input) {
@@ -142,7 +142,7 @@ class NodeInference final : public InferContext {
     return false;
   }
 
-  // What infer functions see.
+  // The interface for infer functions.
   const Node& node() const override { return node_; }
   const ValueType& input(size_t i) const override {
     static const ValueType absent;
@@ -191,7 +191,7 @@ class NodeInference final : public InferContext {
 
   void bind_types();
   void apply_rule();
-  void settle(size_t i);
+  void store_output(size_t i);
 
   Graph& g_;
   const Node& node_;
@@ -267,7 +267,7 @@ void NodeInference::apply_rule() {
   }
 }
 
-void NodeInference::settle(size_t i) {
+void NodeInference::store_output(size_t i) {
   const ValueId v = node_.outputs[i];
   ValueInfo& value = g_.value(v);
   // Elements in a row tell how many there are.
@@ -317,7 +317,7 @@ std::vector<ValueType> NodeInference::infer_body(size_t body, std::span<const Va
   if (!state_.fill_body || !state_.fill_body(b)) {
     state_.body_budget -= static_cast<int64_t>(b.node_count()) + 1;
     if (state_.body_budget < 0)
-      throw Error(Code::graph_too_large, "infer", "bodies whose types settle after few rounds",
+      throw Error(Code::graph_too_large, "infer", "bodies whose types converge after few rounds",
                   "nested loops that go on widening",
                   "declare the shapes of the loops' states, or nest fewer loops");
     for (NodeId n : b.order())

@@ -1,5 +1,5 @@
 // How operators are declared: one OpSchema per operator, with every version of the standard in one line each,
-// the shape rule, the upgrades between versions and the numeric contract. Importer, exporter, checker,
+// the shape rule, the upgrades between versions and the tolerance. Importer, exporter, checker,
 // documentation and tests read this.
 //
 //   void declare_softmax(SchemaCatalog& c) {
@@ -9,7 +9,7 @@
 //         .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @float_13]", softmax_13_from_11,
 //                  softmax_11_from_13)
 //         .rule<Softmax>()
-//         .contract({.epsilons = 8});
+//         .tolerance({.epsilons = 8});
 //   }
 #pragma once
 
@@ -23,6 +23,7 @@
 
 #include "base/op_key.h"
 #include "graph/graph.h"
+#include "tensor/arithmetic.h"
 #include "tensor/attributes.h"
 #include "tensor/shape_rule.h"
 
@@ -42,7 +43,7 @@ struct AttributeDecl {
   bool required = false;
   std::optional<AttributeValue> fallback;
 };
-/// The types a variable stands for, as TypeSet members ("float", "seq(int64)", "optional(seq(string))",
+/// The types that a type variable allows, as TypeSet members ("float", "seq(int64)", "optional(seq(string))",
 /// "map(string,float)").
 struct TypeVariable {
   std::string name;
@@ -69,29 +70,29 @@ struct Signature {
 /// How far a kernel may be from the reference: |got - want| <= epsilons * eps(type) * (per_reduced ? sqrt(K)
 /// : 1) * magnitude, where K is the number of terms reduced into one output and the magnitude that of the
 /// summed absolute terms (of |want| when elementwise).
-struct NumericContract {
+struct ToleranceSpec {
   double epsilons = 4;
   bool per_reduced = false;
   bool exact = false;   // integers, movement, comparisons: bit for bit
   bool random = false;  // no two runs agree; only type and shape are compared
 };
 
-/// What may be done to a node on its way from one version of its operator to the next, or back.
+/// The interface of upgrades and downgrades: what they may do to a node.
 class RewriteContext {
  public:
   virtual ~RewriteContext() = default;
   virtual Node& node() = 0;
   virtual const ValueType& type(ValueId v) const = 0;
   ValueType input_type(size_t i) { return type(node().inputs[i]); }
-  /// Is `v` of indices that a spelling counts from the front?
+  /// Returns whether `v` is a tensor of indices that a decomposition counts from the front.
   virtual bool is_from_front(ValueId) const { return false; }
-  /// Contents of an input, where it is a constant.
+  /// Returns the contents of an input that is a constant; null for others.
   virtual const Tensor* constant(ValueId v) const = 0;
   /// A new constant.
   virtual ValueId add_constant(Tensor t, std::string_view name_hint) = 0;
 
-  /// What a downgrade returns, and why: "a computed input 'axes' came with it", and what else helps than a
-  /// newer opset: "make 'axes' a constant".
+  /// Notes why a downgrade is not possible: "a computed input 'axes' came with it", and what else helps than
+  /// a newer opset: "make 'axes' a constant". Returns false.
   bool cannot(std::string why, std::string remedy = {}) {
     why_ = std::move(why);
     remedy_ = std::move(remedy);
@@ -125,33 +126,33 @@ class UpgradeContext : public InsertContext {
 };
 using Upgrade = void (*)(UpgradeContext&);
 
-/// Turns a node into one of the version before; cannot(why) where that version cannot say it. What the older
-/// signature demands (arity, attributes, types) is checked afterwards.
+/// Turns a node into one of the version before; cannot(why) if that version cannot express it. The older
+/// signature (arity, attributes, types) is checked afterwards.
 using Downgrade = bool (*)(RewriteContext&);
 
-/// A node whose place others are about to take, which say the same.
-class SpellContext : public InsertContext {
+/// A node that other nodes with the same meaning are about to replace.
+class DecomposeContext : public InsertContext {
  public:
-  /// Where the node is.
+  /// The graph of the node.
   virtual Graph& graph() = 0;
-  /// The opset that is to say it.
+  /// The opset of the nodes that replace it.
   virtual int opset() const = 0;
-  /// `v`, of graph(), is of indices that are counted from the front, which only a run can see.
+  /// Notes that `v`, of graph(), holds indices that are counted from the front, which inference cannot see.
   virtual void note_from_front(ValueId v) = 0;
   /// Inserts a node that has bodies, whose parent is graph(); returns its outputs.
   virtual std::vector<ValueId> insert_with_bodies(std::string_view op, std::vector<ValueId> inputs,
                                                   Attributes attrs, std::vector<Body> bodies,
                                                   size_t outputs) = 0;
-  /// For the nodes of such a body.
-  virtual std::unique_ptr<SpellContext> inside(Graph& body) = 0;
-  /// The nodes of one of this node's bodies, with these values for its inputs; returns its outputs.
+  /// Returns a context for the nodes of such a body.
+  virtual std::unique_ptr<DecomposeContext> inside(Graph& body) = 0;
+  /// Inserts the nodes of one of this node's bodies, with these values for its inputs; returns its outputs.
   virtual std::vector<ValueId> insert_body(std::string_view name, std::span<const ValueId> inputs) = 0;
 };
 
-/// Says one node in operators of older opsets (newest form): inserts them, and returns the values that its
-/// outputs are, no_id for those that nobody wants. Throws node_cannot_convert, with the reason, where there
-/// is no way to say it.
-using Spelling = std::vector<ValueId> (*)(SpellContext&);
+/// Decomposes one node into operators of older opsets (newest form): inserts them, and returns the values
+/// that replace its outputs, no_id for those that nobody reads. Throws node_cannot_convert, with the reason,
+/// if older opsets cannot express it.
+using Decomposition = std::vector<ValueId> (*)(DecomposeContext&);
 
 /// Type and shape inference for operators that no signature describes (Cast, If, Loop, …).
 class InferContext {
@@ -189,11 +190,15 @@ class OpSchema {
   OpSchema& version(int since, std::string_view signature, Upgrade from_previous = nullptr,
                     Downgrade into_previous = nullptr);
   /// The operator ended at this version: the upgrade turns it into something else. Before, it was in the form
-  /// of the version that was the last, in which spellings may use it.
+  /// of the version that was the last, in which decompositions may use it.
   OpSchema& deprecated(int since, Upgrade into);
-  /// The attributes' struct and its shape rule.
+  /// The attributes' struct, its shape rule and its count of arithmetic, if it has one.
   template <class Op>
   OpSchema& rule() {
+    if constexpr (CountsOperations<Op, Dim>)
+      operations_ = [](const Attributes& a, const OperandShapes<Dim>& s) {
+        return decode<Op>(a).operations(s);
+      };
     check_ = [](const Attributes& a) { (void)decode<Op>(a); };
     shape_ = [](const Attributes& a, ShapeContext<Dim>& c) { decode<Op>(a).shape(c); };
     return *this;
@@ -207,19 +212,19 @@ class OpSchema {
     infer_ = f;
     return *this;
   }
-  /// Only the element type of an output that no input binds: of Cast, EyeLike, RandomNormal, … The shape
-  /// still comes from the rule. Say it once for each such output.
+  /// Sets the function for the element type of an output whose type no input determines: of Cast, EyeLike,
+  /// RandomNormal, … The shape still comes from the rule. To be called once for each such output.
   OpSchema& output_type(DataType (*f)(const Node&, std::span<const ValueType>), size_t output = 0) {
     output_types_.emplace_back(output, f);
     return *this;
   }
-  OpSchema& contract(NumericContract c) {
-    contract_ = c;
+  OpSchema& tolerance(ToleranceSpec c) {
+    tolerance_ = c;
     return *this;
   }
   /// For files of an opset that does not have the operator, or not all that a node says.
-  OpSchema& spelled(Spelling f) {
-    spelling_ = f;
+  OpSchema& decompose(Decomposition f) {
+    decomposition_ = f;
     return *this;
   }
   /// Two calls with equal inputs may differ (random numbers): neither folded nor merged.
@@ -229,6 +234,8 @@ class OpSchema {
   }
 
   const std::string& domain() const { return domain_; }
+  /// Returns the folder under src/ops where the operator is declared; empty for those of plug-ins.
+  std::string_view folder() const { return folder_; }
   const std::string& name() const { return name_; }
   const std::vector<Version>& versions() const { return versions_; }
   const Version& newest() const { return versions_.back(); }
@@ -236,42 +243,51 @@ class OpSchema {
   const Version* at(int opset) const;
   bool is_partial() const { return partial_; }
   bool deterministic() const { return deterministic_; }
-  const NumericContract& contract() const { return contract_; }
+  const ToleranceSpec& tolerance() const { return tolerance_; }
   auto shape_rule() const { return shape_; }
   auto attribute_check() const { return check_; }
+  /// How much arithmetic it does where that does not show in the sizes of its operands; null for others.
+  auto operations() const { return operations_; }
   InferFunction infer_function() const { return infer_; }
   const auto& output_types() const { return output_types_; }
-  Spelling spelling() const { return spelling_; }
+  Decomposition decomposition() const { return decomposition_; }
 
  private:
   std::string domain_, name_;
+  std::string_view folder_;
   std::vector<Version> versions_;
   void (*check_)(const Attributes&) = nullptr;
   void (*shape_)(const Attributes&, ShapeContext<Dim>&) = nullptr;
+  Dim (*operations_)(const Attributes&, const OperandShapes<Dim>&) = nullptr;
   InferFunction infer_ = nullptr;
   std::vector<std::pair<size_t, DataType (*)(const Node&, std::span<const ValueType>)>> output_types_;
-  Spelling spelling_ = nullptr;
-  NumericContract contract_;
+  Decomposition decomposition_ = nullptr;
+  ToleranceSpec tolerance_;
   bool partial_ = false, deterministic_ = true;
+  friend class SchemaCatalog;
 };
 
-/// All operators that are known. Immutable once built, except that plug-ins may add to their own copy.
+/// The schemas of all operators. Immutable once built, except that plug-ins may add to their own copy.
 class SchemaCatalog {
  public:
   OpSchema& add(std::string name) { return add("", std::move(name)); }
   OpSchema& add(std::string domain, std::string name);
+  /// Sets the folder of src/ops in which everything that is added later is declared; empty: in none. The
+  /// text must outlive the catalog, as a literal does.
+  void begin_folder(std::string_view folder) { folder_ = folder; }
   const OpSchema* find(std::string_view domain,
                        std::string_view name) const;  // "" and "ai.onnx" are the same
   const std::map<OpKey, OpSchema, OpKeyLess>& all() const { return ops_; }
   bool knows_domain(std::string_view domain) const;
-  /// Everything in src/ops.
+  /// The catalog of all operators in src/ops.
   static const SchemaCatalog& standard();
 
  private:
   std::map<OpKey, OpSchema, OpKeyLess> ops_;
+  std::string_view folder_;
 };
 
-/// Newest opset of the default domain that this library speaks, and the newest IR version.
+/// Newest opset of the default domain that this library supports, and the newest IR version.
 inline constexpr int newest_opset = 28;
 inline constexpr int newest_ir_version = 14;
 

@@ -1,4 +1,4 @@
-// What upgrades between versions of operators have in common.
+// Common parts of upgrades between versions of operators.
 #pragma once
 
 #include <span>
@@ -26,8 +26,8 @@ inline void ints_to_input(UpgradeContext& u, std::string_view attribute, size_t 
   u.node().attributes.erase(attribute);
 }
 
-/// Some functions of real numbers were declared for integers too, in versions long gone: those are computed
-/// in double, and what comes out is cut to a whole number again.
+/// Old versions declared some functions of real numbers for integers too: those are computed in double, and
+/// the result is truncated to an integer.
 inline void integers_through_double(UpgradeContext& u) {
   const DataType type = u.input_type(0).elem;
   if (!is_integer(type)) return;

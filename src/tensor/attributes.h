@@ -64,7 +64,7 @@ inline Attributes with(std::string name, AttributeValue v) {
   return a;
 }
 
-/// Throws node_bad_attribute: "attribute 'axis' of kind int" expected, what was got.
+/// Throws node_bad_attribute: "attribute 'axis' of kind int" expected, and the kind that it has.
 [[noreturn]] void bad_attribute(std::string_view name, std::string_view expected, const AttributeValue& got);
 
 /// Reads attributes into an operator struct: `op.fields(AttributeReader{attrs})`. Absent ones keep their

@@ -14,7 +14,7 @@ inline constexpr int64_t max_tracked_values = 1024;
 /// … of floats, which hold sizes only now and then: some exporters compute them so.
 inline constexpr int64_t max_tracked_floats = 16;
 
-/// Up to here every integer is a number of that type of floats; 0 for types that are not followed.
+/// All integers up to this are exact in that type of floats; 0 for types whose contents are not followed.
 constexpr int64_t exact_integers(DataType t) {
   return t == DataType::float32 ? int64_t{1} << 24 : t == DataType::float64 ? int64_t{1} << 53 : 0;
 }

@@ -1,5 +1,4 @@
-// Contents that are followed from value to value may be handed on by a node whose output has another shape:
-// they are then nobody's.
+// A node may pass on known contents although its output has another shape: the contents are then dropped.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +9,14 @@
 
 namespace lathe {
 
-/// Has a tensor of this shape so many elements, as far as is known for sure?
+/// Returns whether a tensor of this shape surely has so many elements.
 template <class D>
 bool contents_fit(const std::vector<D>& shape, size_t elements) {
   int64_t count = 1;
   for (const D& d : shape) {
     const auto n = known(d);
     if (!n || *n < 0) return false;
-    // More than are ever followed is as good as any number, until an axis of no elements ends it.
+    // Counts beyond the limit are not distinguished, unless a later axis has no elements.
     count = *n > max_tracked_values ? (count == 0 ? 0 : max_tracked_values + 1)
                                     : std::min(count * *n, max_tracked_values + 1);
   }

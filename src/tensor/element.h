@@ -79,7 +79,7 @@ inline float to_float(BFloat16 b) { return std::bit_cast<float>(static_cast<uint
 /// NaN/infinity as the tables of the Cast operator say. Types without infinity or NaN always saturate.
 Float16 to_float16(float x);
 Float16 to_float16(double x);
-/// To the nearest, to the even one of two; the same NaN for all.
+/// Rounds to nearest, ties to even; all NaN become the same one.
 inline BFloat16 to_bfloat16(float x) {
   const auto bits = std::bit_cast<uint32_t>(x);
   const uint32_t nan = (bits >> 16 & 0x8000U) | 0x7fc0U, rounded = (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;
@@ -193,13 +193,13 @@ Tensor widened(const Tensor& packed);
 /// truncated to their bits.
 void narrow_into(const Tensor& bytes, Tensor& out);
 
-/// Any numeric element (floats, integers, bool, narrow and packed ones) as double or int64, wherever it lies,
-/// for code that does not care for speed.
+/// Any numeric element (floats, integers, bool, narrow and packed ones) as double or int64, aligned or not,
+/// for code that need not be fast.
 double load_double(const Tensor& t, int64_t i);
 int64_t load_int(const Tensor& t, int64_t i);
 void store_double(Tensor& t, int64_t i, double v);
 void store_int(Tensor& t, int64_t i, int64_t v);
-/// All elements of an integer (or bool) tensor.
+/// Returns all elements of an integer (or bool) tensor.
 std::vector<int64_t> to_ints(const Tensor& t);
 
 }  // namespace lathe

@@ -225,7 +225,7 @@ R load_as(const Tensor& t, int64_t i) {
     return is_signed_integer(t.type()) && v >> (bits - 1) ? static_cast<R>(v - (1 << bits))
                                                           : static_cast<R>(v);
   }
-  // By bytes: a weight lies in its file where the writer put it.
+  // Copied bytewise, since weights in files may be unaligned.
   return for_type(t.type(), byte_types, [&]<class T> {
     T element;
     std::memcpy(&element, static_cast<const std::byte*>(t.data()) + i * sizeof(T), sizeof(T));

@@ -1,5 +1,5 @@
-// What a shape rule sees. A rule is a member of the operator's struct, written once over the dimension type:
-// Dim while a model is imported or planned, int64_t while it runs:
+// The interface of shape rules. A rule is a member of the operator's struct, written once for both types of
+// dimensions: Dim while a model is imported or planned, int64_t while it runs:
 //
 //   struct Softmax {
 //     int64_t axis = -1;
@@ -23,7 +23,7 @@
 
 namespace lathe {
 
-/// What is known about one value.
+/// The known facts about one value.
 template <class D>
 struct Fact {
   bool present = false;                 // false: an optional input left out, or an output nobody wants
@@ -47,7 +47,8 @@ class ShapeContext {
   size_t outputs() const { return out_.size(); }
   bool has(size_t i) const { return i < in_.size() && in_[i].present; }
   bool wants(size_t i) const { return i < out_.size() && out_[i].present; }
-  /// Nothing is known of an input beyond the last: plans from files may have steps with too few.
+  /// Returns the facts about an input. For one beyond the last nothing is known: plans from files may have
+  /// steps with too few inputs.
   const Fact<D>& in(size_t i) const {
     static const Fact<D> absent;
     return i < in_.size() ? in_[i] : absent;
@@ -90,16 +91,16 @@ class ShapeContext {
     out_[i].values = std::move(values);
   }
   /// A dimension that only the data decide. When planning: a fresh unknown. At run time: none, so leave the
-  /// output undeclared; `if (auto d = c.data_dependent()) c.output(0, {*d, …});` does both. `most`: what it
-  /// cannot exceed, where that is known: asked for when memory is estimated.
+  /// output undeclared; `if (auto d = c.data_dependent()) c.output(0, {*d, …});` does both. `most`: its upper
+  /// bound, if that is known, to estimate memory.
   std::optional<D> data_dependent(std::optional<D> most = std::nullopt) const {
     if constexpr (std::is_same_v<D, Dim>)
       return Dim::unknown();
     else
       return bounding_ ? most : std::nullopt;
   }
-  /// Is this about upper bounds? Rules whose result may shrink when an input grows must then say the
-  /// greatest.
+  /// Returns whether sizes are upper bounds. Rules whose result may shrink when an input grows must then give
+  /// the greatest.
   bool bounding() const { return bounding_; }
 
   /// An axis in [-rank, rank), made non-negative; `node_bad_attribute` otherwise.
@@ -113,7 +114,7 @@ class ShapeContext {
   void require(bool ok, std::string expected, std::string got, std::string remedy = {}) const {
     if (!ok) fail(Code::node_bad_shape, std::move(expected), std::move(got), std::move(remedy));
   }
-  /// Both known and different is an error; the better known one is returned.
+  /// Returns the better known of two sizes. It is an error if both are known and differ.
   D same(const D& a, const D& b, std::string_view what) const {
     auto x = known(a), y = known(b);
     if (x && y && *x != *y)

@@ -1,4 +1,4 @@
-// What makes a sparse tensor whole.
+// Checks sparse tensors.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@ struct SparseFault {
   std::string expected, got;
 };
 
-/// What is wrong with the values, indices and shape of `s`: the values are of rank 1, the indices int64 of
-/// shape [NNZ] or [NNZ, rank], sorted, unique and within the shape, which is one that can exist.
+/// Returns the first fault in `s`, if any: values must have rank 1, indices be int64 of shape [NNZ] or
+/// [NNZ, rank], sorted, unique and within the shape, and the shape must be valid.
 std::optional<SparseFault> sparse_fault(const SparseTensor& s);
 
 }  // namespace lathe

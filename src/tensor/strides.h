@@ -1,4 +1,4 @@
-// Where the elements of dense tensors lie.
+// Strides of dense tensors, and iteration over their elements.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace lathe {
 
-/// Distances between neighbours of each axis, in elements, of a dense row-major tensor.
+/// Distances between neighbors of each axis, in elements, of a dense row-major tensor.
 inline Shape row_major(const Shape& shape) {
   Shape strides(shape.size(), 1);
   for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<int64_t>(shape[i], 1);
@@ -23,7 +23,7 @@ class Odometer {
       : shape_(std::move(shape)), strides_(std::move(strides)), index_(shape_.size(), 0), offset_(offset) {}
   int64_t offset() const { return offset_; }
   const Shape& index() const { return index_; }
-  /// To the next index; false after the last one, and then at the first again.
+  /// Moves to the next index. Returns false after the last one, and is then at the first again.
   bool next() {
     for (size_t a = shape_.size(); a-- > 0;) {
       offset_ += strides_[a];

@@ -76,7 +76,7 @@ bool is_space(char32_t c) {
 }
 
 bool is_ideograph(char32_t c) {
-  // As BERT has it: the block that begins at U+2B820 is left out but for its end.
+  // As in BERT, the block that begins at U+2B820 is left out except for its end.
   constexpr CharRange blocks[] = {{0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xf900, 0xfaff},
                                   {0x20000, 0x2a6df}, {0x2a700, 0x2b73f}, {0x2b740, 0x2b81f},
                                   {0x2b920, 0x2ceaf}, {0x2f800, 0x2fa1f}};

@@ -1,4 +1,4 @@
-// What characters are to tokenizers: spaces, marks, punctuation; and texts as lists of them.
+// Classes of characters for tokenizers: spaces, marks, punctuation; and texts as lists of characters.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace lathe::text {
 
-/// A character of a text that was changed, and the bytes of the original that it stands for.
+/// A character of a text that was changed, and the bytes of the original that it came from.
 struct Letter {
   char32_t c = 0;
   uint32_t bytes = 0;
@@ -18,21 +18,21 @@ struct Letter {
 };
 using Letters = std::vector<Letter>;
 
-/// Text that is UTF-8.
+/// The text must be UTF-8.
 Letters letters_of(std::string_view utf8);
 
-/// Left out of clean text: controls, formats, private characters, U+FFFD.
+/// Returns whether clean text drops the character: controls, formats, private characters, U+FFFD.
 bool is_control(char32_t c);
-/// Marks without width, as accents are.
+/// Returns whether it is a mark without width, such as an accent.
 bool is_mark(char32_t c);
 bool is_punctuation(char32_t c);
 bool is_space(char32_t c);
-/// Ideographs that are words of their own.
+/// Returns whether it is an ideograph that is a word of its own.
 bool is_ideograph(char32_t c);
-/// Letters, digits, marks and what joins them: what a "single word" is made of.
+/// Returns whether it can be in a "single word": letters, digits, marks and what joins them.
 bool is_word(char32_t c);
 
-/// Appends what `letter` is made of, by Unicode's canonical decomposition.
+/// Appends the canonical decomposition of `letter` by Unicode.
 void decompose(const Letter& letter, Letters& to);
 
 }  // namespace lathe::text

@@ -68,13 +68,13 @@ std::string utf8_of(Span letters) {
 }  // namespace
 
 AddedTokens::AddedTokens(std::vector<AddedToken> all, const Normalizer& normalizer) : tokens(std::move(all)) {
-  std::vector<Words::Word> words;
+  std::vector<Vocabulary::Entry> entries;
   for (size_t i = 0; i < tokens.size(); ++i) {
     Letters letters = letters_of(tokens[i].text);
     normalizer.apply(letters);
-    if (!letters.empty()) words.push_back({utf8_of(letters), static_cast<int64_t>(i)});
+    if (!letters.empty()) entries.push_back({utf8_of(letters), static_cast<int64_t>(i)});
   }
-  found = Words(std::move(words));
+  found = Vocabulary(std::move(entries));
 }
 
 int64_t special_count(const Template& t) {
@@ -94,7 +94,7 @@ void Pieces::keep(size_t count, bool left) {
 
 namespace {
 
-/// Calls take(token) and rest(span) for the tokens that are in a text and for what is between them, in turn.
+/// Calls take(token) and rest(span) for the tokens in a text and for the parts between them, in turn.
 template <class Take, class Rest>
 void split_at(const AddedTokens& added, Span text, const Take& take, const Rest& rest) {
   size_t done = 0;
@@ -107,7 +107,7 @@ void split_at(const AddedTokens& added, Span text, const Take& take, const Rest&
       ++i;
       continue;
     }
-    const AddedToken& token = added.tokens[static_cast<size_t>(match->word->id)];
+    const AddedToken& token = added.tokens[static_cast<size_t>(match->entry->id)];
     size_t begin = i, end = i + match->letters;
     i = end;
     const bool joined =
@@ -141,7 +141,7 @@ void split_words(PreTokenizer how, Span text, const Each& each) {
   end_word(text.size());
 }
 
-/// Whether all of it is known.
+/// Returns whether the vocabulary has all parts of the word.
 bool split_word(const WordPiece& model, Span word, Pieces& to) {
   if (word.size() > model.longest_word) return false;
   for (size_t at = 0; at < word.size();) {
@@ -149,7 +149,7 @@ bool split_word(const WordPiece& model, Span word, Pieces& to) {
         model.vocabulary.longest(word.subspan(at), at ? model.continuing : model.vocabulary.all());
     if (!match) return false;
     const size_t next = at + match->letters;
-    to.put(match->word->id, match->word->text, word[at].begin, word[next - 1].end());
+    to.put(match->entry->id, match->entry->text, word[at].begin, word[next - 1].end());
     at = next;
   }
   return true;
@@ -171,7 +171,7 @@ void Pipeline::fail(Code code, std::string expected, std::string got, std::strin
 Pieces Pipeline::pieces_of(std::string_view text) const {
   Pieces all;
   const auto put_added = [&](const AddedToken& token, Span from) {
-    // As it stands in the text, as the Rust library has it.
+    // The token is spelled as in the text, like in the Rust library.
     all.put(token.id, utf8_of(from), from.front().begin, from.back().end());
   };
   const auto put_word = [&](Span word) {
@@ -191,15 +191,15 @@ Pieces Pipeline::pieces_of(std::string_view text) const {
   return all;
 }
 
-void Pipeline::truncate(const Truncation& t, int64_t room, Pieces& first, Pieces* second) const {
+void Pipeline::truncate(const Truncation& t, int64_t limit, Pieces& first, Pieces* second) const {
   const auto a = static_cast<int64_t>(first.ids.size()),
              b = second ? static_cast<int64_t>(second->ids.size()) : 0;
-  if (a + b <= room) return;
+  if (a + b <= limit) return;
   const auto keep = [&](Pieces& p, int64_t count) { p.keep(static_cast<size_t>(count), t.left); };
   if (t.from == Truncation::From::longest_first && second) {
-    // What the shorter one leaves of its half is the longer one's.
-    int64_t shorter = std::min(a, b), longer = shorter > room ? shorter : std::max(shorter, room - shorter);
-    if (shorter + longer > room) shorter = room / 2, longer = shorter + room % 2;
+    // The longer one gets what the shorter one leaves of its half.
+    int64_t shorter = std::min(a, b), longer = shorter > limit ? shorter : std::max(shorter, limit - shorter);
+    if (shorter + longer > limit) shorter = limit / 2, longer = shorter + limit % 2;
     keep(first, a <= b ? shorter : longer);
     keep(*second, a <= b ? longer : shorter);
     return;
@@ -207,10 +207,10 @@ void Pipeline::truncate(const Truncation& t, int64_t room, Pieces& first, Pieces
   const bool cut_second = t.from == Truncation::From::only_second;
   if (cut_second && !second)
     fail(Code::bad_argument, "two texts, to cut the second", "one", "cut the longest first");
-  const int64_t of = cut_second ? b : a, left = of - (a + b - room);
-  // At least one stays where only one of two is to be cut, as the Rust library has it.
+  const int64_t of = cut_second ? b : a, left = of - (a + b - limit);
+  // At least one token stays if only one of two texts is cut, like in the Rust library.
   if (left < 0 || (left == 0 && t.from != Truncation::From::longest_first))
-    fail(Code::bad_argument, "a text of more than " + std::to_string(a + b - room) + " tokens to cut",
+    fail(Code::bad_argument, "a text of more than " + std::to_string(a + b - limit) + " tokens to cut",
          std::to_string(of), "cut the longest first, or allow more tokens");
   keep(cut_second ? *second : first, left);
 }
@@ -224,7 +224,7 @@ Encoding Pipeline::place(const Template& shape, const Pieces& first, const Piece
     e.special_mask.push_back(sequence < 0);
   };
   for (const TemplatePiece& p : shape) {
-    for (const Words::Word& w : p.tokens) put(w.id, p.type_id, w.text, {0, 0}, -1);
+    for (const Vocabulary::Entry& w : p.tokens) put(w.id, p.type_id, w.text, {0, 0}, -1);
     if (p.sequence < 0) continue;
     const Pieces& from = p.sequence ? *second : first;
     for (size_t i = 0; i < from.ids.size(); ++i)

@@ -1,4 +1,4 @@
-// What a tokenizer.json describes, step by step.
+// The steps of a tokenizer.json.
 #pragma once
 
 #include <optional>
@@ -8,17 +8,17 @@
 #include "lathe/error.h"
 #include "lathe/tokenizer.h"
 #include "text/characters.h"
-#include "text/words.h"
+#include "text/vocabulary.h"
 
 namespace lathe::text {
 
-/// Published limits of what a file may ask for.
+/// Published limits of what a file may contain.
 constexpr int64_t longest_encoding = int64_t{1} << 20;
-constexpr size_t longest_token = 1024, most_template_pieces = 256;
+constexpr size_t longest_token = 1024, max_template_pieces = 256;
 
-constexpr size_t most_normalizers = 64;
+constexpr size_t max_normalizers = 64;
 
-/// One thing after the other.
+/// Applies its steps one after the other.
 struct Normalizer {
   struct Step {
     bool clean = false, ideographs = false, strip_accents = false, lowercase = false;
@@ -32,16 +32,17 @@ struct Normalizer {
 
 enum class PreTokenizer : uint8_t { none, bert, whitespace };
 
-/// Greedily the longest known beginning of what is left of a word; those that do not begin it have a prefix.
+/// Takes greedily the longest known prefix of the rest of a word; parts behind the first have a prefix of
+/// their own.
 struct WordPiece {
-  Words vocabulary;
-  Words::Range continuing;
+  Vocabulary vocabulary;
+  Vocabulary::Range continuing;
   std::string unknown;
   int64_t unknown_id = -1;  // -1: not in the vocabulary
   size_t longest_word = 100;
 };
 
-/// Found in texts before anything else is.
+/// A token that is searched in texts before all others.
 struct AddedToken {
   std::string text;
   int64_t id = 0;
@@ -49,22 +50,22 @@ struct AddedToken {
 };
 struct AddedTokens {
   std::vector<AddedToken> tokens;
-  Words found;  // with indices of tokens
+  Vocabulary found;  // with indices of tokens
   AddedTokens() = default;
-  /// Looked for in texts that were normalised.
+  /// These tokens are searched in texts that were normalized.
   AddedTokens(std::vector<AddedToken> all, const Normalizer& normalizer);
 };
 
-/// What stands in an encoding: a text, or tokens of the tokenizer's own.
+/// One part of an encoding: a text, or special tokens.
 struct TemplatePiece {
   int sequence = -1;  // 0, 1; -1: `tokens`
   int64_t type_id = 0;
-  std::vector<Words::Word> tokens = {};
+  std::vector<Vocabulary::Entry> tokens = {};
 };
 using Template = std::vector<TemplatePiece>;
 int64_t special_count(const Template& t);
 
-/// Tokens before they have a place: what a text alone gives.
+/// The tokens of one text, before they have positions in an encoding.
 struct Pieces {
   std::vector<int64_t> ids;
   std::vector<std::string> tokens;
@@ -76,20 +77,20 @@ struct Pieces {
   void keep(size_t count, bool left);
 };
 
-/// The whole file but for truncation and padding, which users change.
+/// The contents of the file except truncation and padding, which users change.
 struct Pipeline {
   std::string origin;
   Normalizer normalizer;
   PreTokenizer pre_tokenizer = PreTokenizer::none;
   WordPiece model;
-  AddedTokens raw, normalized;  // found before and after a text is normalised
-  Words added;                  // both, as the file has them
-  std::vector<Words::Word> by_id;
-  std::optional<Template> single, pair;  // nothing: the texts alone
+  AddedTokens raw, normalized;  // found before and after a text is normalized
+  Vocabulary added;             // both, as the file has them
+  std::vector<Vocabulary::Entry> by_id;
+  std::optional<Template> single, pair;  // absent: the texts alone
 
   Pieces pieces_of(std::string_view text) const;
   /// Throws bad_argument.
-  void truncate(const Truncation& t, int64_t room, Pieces& first, Pieces* second) const;
+  void truncate(const Truncation& t, int64_t limit, Pieces& first, Pieces* second) const;
   Encoding place(const Template& shape, const Pieces& first, const Pieces* second) const;
 
   [[noreturn]] void fail(Code code, std::string expected, std::string got, std::string remedy = {}) const;

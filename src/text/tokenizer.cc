@@ -44,7 +44,7 @@ Encoding Tokenizer::encode(const TextInput& text, bool special_tokens) const {
 
 namespace {
 
-/// Texts alone: types tell them apart all the same.
+/// Returns a template of the texts alone, which type ids tell apart.
 Template bare(bool pair) {
   Template t{{0, 0}};
   if (pair) t.push_back({1, 1});
@@ -74,12 +74,12 @@ std::vector<Encoding> Tokenizer::encode_batch(const std::vector<TextInput>& text
     std::optional<Pieces> second;
     if (text.pair) second = state_->pieces_of(*text.pair);
     if (truncation_) {
-      const int64_t room = truncation_->max_length - special_count(shape);
-      if (room < 0)
+      const int64_t limit = truncation_->max_length - special_count(shape);
+      if (limit < 0)
         state_->fail(Code::bad_argument,
                      "room for " + std::to_string(special_count(shape)) + " special tokens",
                      "a maximal length of " + std::to_string(truncation_->max_length));
-      state_->truncate(*truncation_, room, first, second ? &*second : nullptr);
+      state_->truncate(*truncation_, limit, first, second ? &*second : nullptr);
     }
     all.push_back(state_->place(shape, first, second ? &*second : nullptr));
   }
@@ -115,14 +115,14 @@ NamedValues Tokenizer::inputs(const std::vector<TextInput>& texts, bool special_
 size_t Tokenizer::size() const { return state_->by_id.size(); }
 
 std::optional<int64_t> Tokenizer::id_of(std::string_view token) const {
-  // Added tokens go before what the vocabulary says of the same word.
-  const Words::Word* w = state_->added.find(token);
+  // Added tokens take precedence over the vocabulary.
+  const Vocabulary::Entry* w = state_->added.find(token);
   if (!w) w = state_->model.vocabulary.find(token);
   return w ? std::optional(w->id) : std::nullopt;
 }
 
 std::string_view Tokenizer::token_of(int64_t id) const {
-  const auto at = std::ranges::lower_bound(state_->by_id, id, {}, &Words::Word::id);
+  const auto at = std::ranges::lower_bound(state_->by_id, id, {}, &Vocabulary::Entry::id);
   return at != state_->by_id.end() && at->id == id ? std::string_view(at->text) : std::string_view();
 }
 

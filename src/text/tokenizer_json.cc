@@ -1,6 +1,6 @@
-// tokenizer.json: https://github.com/huggingface/tokenizers (the format is what its library writes).
+// Reads tokenizer.json of https://github.com/huggingface/tokenizers (that library's output defines the
+// format).
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 
 #include "base/file.h"
@@ -15,9 +15,7 @@ using namespace text;
 
 namespace {
 
-using Json = nlohmann::json;
-
-/// A part of the file, by its path in it, with the words to complain about it.
+/// A part of the file, with its path in it, and functions that report errors about it.
 class Part {
  public:
   Part(const Pipeline& state, const Json& json, std::string path)
@@ -32,12 +30,12 @@ class Part {
     state_.fail(Code::wire_too_large, path_ + ": " + expected, got);
   }
 
-  /// Null where there is none.
+  /// Null if there is none.
   Part operator[](const std::string& key) const {
     static const Json none;
     if (!json_.is_object()) fail("an object", json_.type_name());
-    const auto at = json_.find(key);
-    return {state_, at == json_.end() ? none : *at, path_.empty() ? key : path_ + "." + key};
+    const Json* at = json_.find(key);
+    return {state_, at ? *at : none, path_.empty() ? key : path_ + "." + key};
   }
   std::vector<Part> items() const {
     if (!json_.is_array()) fail("a list", json_.type_name());
@@ -68,7 +66,7 @@ class Part {
     return json_.get<int64_t>();
   }
   int64_t id() const { return number((int64_t{1} << 32) - 1); }
-  /// The one of these words that it is; the first where it is null.
+  /// Returns the index of the word in the list; the first if it is null.
   size_t choice(const std::vector<std::string>& known) const {
     if (is_null()) return 0;
     const std::string said = text();
@@ -99,8 +97,8 @@ void read_normalizer(const Part& p, Normalizer& n) {
     return;
   }
   Normalizer::Step& step = n.steps.emplace_back();
-  if (n.steps.size() > most_normalizers)
-    p.too_large("at most " + std::to_string(most_normalizers) + " normalizers", "more");
+  if (n.steps.size() > max_normalizers)
+    p.too_large("at most " + std::to_string(max_normalizers) + " normalizers", "more");
   if (type == "BertNormalizer") {
     step.clean = p["clean_text"].flag(true);
     step.ideographs = p["handle_chinese_chars"].flag(true);
@@ -122,44 +120,44 @@ PreTokenizer read_pre_tokenizer(const Part& p) {
 }
 
 void read_model(const Part& p, WordPiece& model) {
-  // Old files have no type: what is in them says it.
+  // Old files lack the type: their contents show it.
   const std::string type =
       p["type"].is_null() && !p["max_input_chars_per_word"].is_null() ? "WordPiece" : p.type();
   if (type != "WordPiece") p["type"].unsupported({"WordPiece"}, type);
   const Part vocabulary = p["vocab"];
   if (!vocabulary.json().is_object())
     vocabulary.fail("an object of tokens with ids", vocabulary.json().type_name());
-  std::vector<Words::Word> words;
-  words.reserve(vocabulary.json().size());
+  std::vector<Vocabulary::Entry> entries;
+  entries.reserve(vocabulary.json().size());
   for (const auto& [token, id] : vocabulary.json().items()) {
     if (token.size() > longest_token)
       vocabulary.too_large("tokens of at most " + std::to_string(longest_token) + " bytes",
                            std::to_string(token.size()));
-    words.push_back({token, vocabulary[token].id()});
+    entries.push_back({token, vocabulary[token].id()});
   }
-  model.vocabulary = Words(std::move(words));
+  model.vocabulary = Vocabulary(std::move(entries));
   const Part prefix = p["continuing_subword_prefix"];
   model.continuing = model.vocabulary.beginning_with(prefix.is_null() ? "##" : prefix.token());
   model.unknown = p["unk_token"].is_null() ? "[UNK]" : p["unk_token"].token();
-  if (const Words::Word* w = model.vocabulary.find(model.unknown)) model.unknown_id = w->id;
+  if (const Vocabulary::Entry* w = model.vocabulary.find(model.unknown)) model.unknown_id = w->id;
   const Part longest = p["max_input_chars_per_word"];
   if (!longest.is_null()) model.longest_word = static_cast<size_t>(longest.number(longest_encoding));
 }
 
 void read_added_tokens(const Part& p, Pipeline& s) {
   std::vector<AddedToken> raw, normalized;
-  std::vector<Words::Word> names;
+  std::vector<Vocabulary::Entry> names;
   if (!p.is_null())
     for (const Part& item : p.items()) {
       AddedToken t{item["content"].token(), item["id"].id(), item["single_word"].flag(false),
                    item["lstrip"].flag(false), item["rstrip"].flag(false)};
       if (t.text.empty()) continue;
-      // Words of the vocabulary keep their ids, whatever is said here.
-      if (const Words::Word* w = s.model.vocabulary.find(t.text)) t.id = w->id;
+      // Words of the vocabulary keep their ids, whatever this entry says.
+      if (const Vocabulary::Entry* w = s.model.vocabulary.find(t.text)) t.id = w->id;
       names.push_back({t.text, t.id});
       (item["normalized"].flag(!item["special"].flag(false)) ? normalized : raw).push_back(std::move(t));
     }
-  s.added = Words(std::move(names));
+  s.added = Vocabulary(std::move(names));
   s.raw = AddedTokens(std::move(raw), {});
   s.normalized = AddedTokens(std::move(normalized), s.normalizer);
 }
@@ -179,16 +177,16 @@ TemplatePiece read_piece(const Part& p, const Part& specials) {
   const Part token = specials[id];
   if (token.is_null()) specials.fail("the special token " + in_quotes(id), "none");
   const std::vector<Part> ids = token["ids"].items(), tokens = token["tokens"].items();
-  if (ids.size() != tokens.size() || ids.size() > most_template_pieces)
-    token.fail("as many ids as tokens, at most " + std::to_string(most_template_pieces),
+  if (ids.size() != tokens.size() || ids.size() > max_template_pieces)
+    token.fail("as many ids as tokens, at most " + std::to_string(max_template_pieces),
                std::to_string(ids.size()) + " and " + std::to_string(tokens.size()));
   for (size_t i = 0; i < ids.size(); ++i) piece.tokens.push_back({tokens[i].token(), ids[i].id()});
   return piece;
 }
 
 Template read_template(const Part& p, const Part& specials, bool pair) {
-  if (p.json().is_array() && p.json().size() > most_template_pieces)
-    p.too_large("at most " + std::to_string(most_template_pieces) + " pieces",
+  if (p.json().is_array() && p.json().size() > max_template_pieces)
+    p.too_large("at most " + std::to_string(max_template_pieces) + " pieces",
                 std::to_string(p.json().size()));
   Template t;
   for (const Part& item : p.items()) {
@@ -198,7 +196,7 @@ Template read_template(const Part& p, const Part& specials, bool pair) {
   return t;
 }
 
-/// ["[SEP]", 102]
+/// Reads an entry such as ["[SEP]", 102].
 TemplatePiece read_named(const Part& p) {
   const std::vector<Part> both = p.items();
   if (both.size() != 2) p.fail("a token and its id", std::to_string(both.size()) + " items");
@@ -250,10 +248,10 @@ std::optional<Padding> read_padding(const Part& p) {
 }
 
 void index_by_id(Pipeline& s) {
-  for (const Words* words : {&s.added, &s.model.vocabulary})
-    s.by_id.insert(s.by_id.end(), words->words().begin(), words->words().end());
-  std::ranges::stable_sort(s.by_id, {}, &Words::Word::id);
-  const auto again = std::ranges::unique(s.by_id, {}, &Words::Word::id);
+  for (const Vocabulary* entries : {&s.added, &s.model.vocabulary})
+    s.by_id.insert(s.by_id.end(), entries->entries().begin(), entries->entries().end());
+  std::ranges::stable_sort(s.by_id, {}, &Vocabulary::Entry::id);
+  const auto again = std::ranges::unique(s.by_id, {}, &Vocabulary::Entry::id);
   s.by_id.erase(again.begin(), again.end());
 }
 

@@ -8,10 +8,10 @@
 namespace lathe {
 namespace {
 
-constexpr uint64_t most_bytes = uint64_t{1} << 30;  // of all inputs that are made up
+constexpr uint64_t max_bytes = uint64_t{1} << 30;  // of all inputs that are made up
 constexpr size_t longest_text = 2000;
 /// Integers that kernels may decide by: axes, pads, shapes.
-constexpr int64_t most_contents = 16;
+constexpr int64_t max_contents = 16;
 
 /// Types of which any value is as good as another.
 bool can_be_made_up(DataType t) {
@@ -82,7 +82,7 @@ void write(std::ostream& out, const Problem::Operand& o) {
   if (o.constant) out << "const ";
   out << name_of(o.type);
   if (o.shape) write_list(out, *o.shape);
-  if (!o.constant || !is_integer(o.type) || o.constant->size() > most_contents) return;
+  if (!o.constant || !is_integer(o.type) || o.constant->size() > max_contents) return;
   out << " =";
   for (int64_t i = 0; i < o.constant->size(); ++i) out << ' ' << load_int(*o.constant, i);
 }
@@ -113,29 +113,29 @@ std::string Problem::text() const {
 }
 
 std::optional<Problem> problem_of(std::string_view domain, std::string_view op, const Attributes& attributes,
-                                  const KernelRequest& request, const TuneSizes& sizes, bool streamed) {
+                                  const KernelQuery& query, const TuneSizes& sizes, bool streamed) {
   Problem p;
   p.op = op;
   p.domain = domain;
   p.attributes = attributes;
-  p.isa = request.isa;
+  p.isa = query.isa;
   uint64_t bytes = 0;
-  for (const KernelRequest::Operand& from : request.inputs) {
+  for (const KernelQuery::Operand& from : query.inputs) {
     Problem::Operand o{from.present, from.type, sized(from.shape, sizes), from.constant};
     if (o.constant) o.shape = o.constant->shape();
     if (o.present) {
       if (!o.shape || bits_of(o.type) < 8 || !(o.constant || can_be_made_up(o.type))) return std::nullopt;
       const auto own = bytes_of(o.type, *o.shape);
-      if (!own || (!o.constant && (bytes += *own) > most_bytes)) return std::nullopt;
+      if (!own || (!o.constant && (bytes += *own) > max_bytes)) return std::nullopt;
     }
     p.inputs.push_back(std::move(o));
   }
-  for (const KernelRequest::Operand& from : request.outputs) {
+  for (const KernelQuery::Operand& from : query.outputs) {
     if (from.present && bits_of(from.type) < 8) return std::nullopt;
     p.outputs.push_back({from.present, from.type, sized(from.shape, sizes), nullptr});
   }
   const bool plain = std::ranges::all_of(attributes, [](const auto& e) { return can_be_written(e.value); });
-  // Without a constant among them there is nothing that could come from memory.
+  // Only constants are streamed from memory.
   p.streamed = streamed && std::ranges::any_of(p.inputs, [](const auto& o) { return o.constant != nullptr; });
   if (!plain) return std::nullopt;
   const std::string text = p.text();

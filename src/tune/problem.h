@@ -1,5 +1,5 @@
-// What decides how long a kernel takes, as one line of text: the same for the same operator, attributes,
-// types and shapes in any model.
+// A problem of tuning: everything that decides how long a kernel takes, as one line of text that is the same
+// for the same operator, attributes, types and shapes in any model.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace lathe {
 
-/// Sizes of the symbols that shapes are written with: those to time with.
+/// Sizes of symbols for which kernels are timed.
 using TuneSizes = std::map<std::string, int64_t, std::less<>>;
 
 struct Problem {
@@ -33,9 +33,9 @@ struct Problem {
   std::string text() const;
 };
 
-/// A node as a problem; nothing where no inputs can be made up for it: sizes that only a run decides,
+/// Returns a node as a problem; nothing if no inputs can be made for it: sizes that only a run decides,
 /// indices, strings, more than a gigabyte.
 std::optional<Problem> problem_of(std::string_view domain, std::string_view op, const Attributes& attributes,
-                                  const KernelRequest& request, const TuneSizes& sizes, bool streamed);
+                                  const KernelQuery& query, const TuneSizes& sizes, bool streamed);
 
 }  // namespace lathe

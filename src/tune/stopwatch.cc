@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int most_rounds = 100;
+constexpr int max_rounds = 100;
 /// Rounds after which a tactic may be left behind, and by how much.
 constexpr int fair_rounds = 3;
 constexpr double hopeless = 1.5;
@@ -59,7 +59,7 @@ Plan plan_of(const Problem& p, const Tactic& t) {
   return plan;
 }
 
-/// Throws it out of all caches.
+/// Evicts the tensor from all caches.
 void forget(const Tensor& t) {
 #if defined(__x86_64__)
   const char* const data = static_cast<const char*>(t.data());
@@ -101,7 +101,7 @@ class Runner {
     packing.run(plan, 1, {}, o.control);
     return plan;
   }
-  /// The program lives less long than what it is given.
+  /// Returns a pointer that does not own: the program is destroyed before the extensions.
   static std::shared_ptr<const Extensions> borrowed(const Extensions& e) {
     return {std::shared_ptr<const Extensions>(), &e};
   }
@@ -112,7 +112,8 @@ class Runner {
   Frame frame_;
 };
 
-/// Stops are passed on; whatever else goes wrong, the tactic is out of the race.
+/// Returns false if `f` fails, so that the tactic is no longer timed. Cancellation and deadlines are
+/// rethrown.
 template <class F>
 bool works(F&& f) {
   try {
@@ -146,7 +147,7 @@ class Race {
   std::vector<std::optional<double>> run() {
     const auto start = Clock::now();
     const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-    for (int i = 0; i < most_rounds && (i < options_.rounds || seconds() < options_.seconds); ++i) {
+    for (int i = 0; i < max_rounds && (i < options_.rounds || seconds() < options_.seconds); ++i) {
       if (!round()) break;
       if (i + 1 >= fair_rounds) leave_behind();
     }
@@ -166,7 +167,7 @@ class Race {
     if (options_.control) options_.control->check();
     return !options_.go_on || options_.go_on();
   }
-  /// Does every entrant have its turn?
+  /// Times every entrant once. Returns false if it was stopped before.
   bool round() {
     for (Entrant& e : entrants_) {
       if (!e.running) continue;

@@ -1,4 +1,4 @@
-// Times tactics on made-up inputs of the real shapes, through the same runtime that will run them.
+// Times tactics on synthetic inputs of the real shapes, through the same runtime that will run them.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace lathe {
 
 struct StopwatchOptions {
   int rounds = 10;            // at least, of one run of every tactic
-  double seconds = 0.05;      // at least, until `most_rounds`
+  double seconds = 0.05;      // at least, until `max_rounds`
   uint64_t memory_limit = 0;  // bytes a tactic may use; 0: none
   RunControl* control = nullptr;
   std::function<bool()> go_on = {};  // asked before every run; false: ends early, with what there is

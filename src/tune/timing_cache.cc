@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/cpu.h"
-#include "io/bounded_json.h"
+#include "base/json.h"
 #include "io/file.h"
 #include "lathe/error.h"
 #include "lathe/version.h"
@@ -13,30 +12,37 @@
 namespace lathe {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Timings = TimingCache::Timings;
 using Machine = TimingCache::Machine;
 
 constexpr const char* format_name = "lathe timing cache";
 constexpr int format_version = 1;
 constexpr size_t largest_file = size_t{64} << 20;
-constexpr int deepest = 8;
+constexpr size_t deepest = 8;
 
 [[noreturn]] void malformed(std::string expected, std::string got) {
   throw Error(Code::json_malformed, "read timing cache", std::move(expected), std::move(got),
               "delete the file, or give another");
 }
 
-const Json& member(const Json& j, const char* name, Json::value_t type) {
+const Json& member(const Json& j, const char* name, Json::Type type) {
   if (!j.is_object()) malformed("an object", j.type_name());
-  const auto at = j.find(name);
-  if (at == j.end() || at->type() != type)
-    malformed("'" + std::string(name) + "' of type " + Json(type).type_name(),
-              at == j.end() ? "nothing" : at->type_name());
+  const Json* at = j.find(name);
+  if (!at || at->type() != type)
+    malformed("'" + std::string(name) + "' of type " + Json::name_of(type), at ? at->type_name() : "nothing");
   return *at;
 }
 std::string text(const Json& j, const char* name) {
-  return member(j, name, Json::value_t::string).get<std::string>();
+  return member(j, name, Json::Type::string).get<std::string>();
+}
+
+Json parsed(std::string_view text) {
+  try {
+    return Json::parse(text, {.max_depth = deepest});
+  } catch (const JsonFault& e) {
+    if (e.too_deep()) malformed("nesting of at most " + std::to_string(deepest), "deeper");
+    malformed("JSON", std::string(text.substr(0, 40)));
+  }
 }
 
 double positive(const Json& j) {
@@ -48,7 +54,7 @@ double positive(const Json& j) {
 
 Timings timings_from(const Json& j) {
   Timings t{text(j, "chosen"), {}};
-  for (const auto& [tactic, time] : member(j, "microseconds", Json::value_t::object).items())
+  for (const auto& [tactic, time] : member(j, "microseconds", Json::Type::object).items())
     t.microseconds[tactic] = positive(time);
   if (!t.microseconds.empty() && !t.microseconds.contains(t.chosen))
     malformed("a time for the tactic that was chosen", t.chosen);
@@ -57,7 +63,7 @@ Timings timings_from(const Json& j) {
 
 Machine machine_from(const Json& j) {
   Machine m{text(j, "cpu"), {}, text(j, "lathe")};
-  for (const Json& f : member(j, "features", Json::value_t::array)) {
+  for (const Json& f : member(j, "features", Json::Type::array)) {
     if (!f.is_string()) malformed("names of features", f.type_name());
     m.features.push_back(f.get<std::string>());
   }
@@ -99,18 +105,16 @@ const TimingCache::Machine& TimingCache::Machine::here() {
 TimingCache TimingCache::deserialize(std::string_view text) {
   if (text.size() > largest_file)
     malformed("at most " + std::to_string(largest_file) + " bytes", std::to_string(text.size()));
-  if (nests_deeper(text, deepest)) malformed("nesting of at most " + std::to_string(deepest), "deeper");
-  const Json j = Json::parse(text, nullptr, false);
-  if (j.is_discarded()) malformed("JSON", std::string(text.substr(0, 40)));
+  const Json j = parsed(text);
   if (lathe::text(j, "format") != format_name) malformed(format_name, lathe::text(j, "format"));
-  const auto version = j.find("version");
-  if (version == j.end() || !version->is_number_integer() || *version != format_version)
-    malformed("version " + std::to_string(format_version), version == j.end() ? "none" : version->dump());
+  const Json* version = j.find("version");
+  if (!version || !version->is_number_integer() || version->get<int64_t>() != format_version)
+    malformed("version " + std::to_string(format_version), version ? version->dump() : "none");
   TimingCache cache;
-  for (const Json& m : member(j, "machines", Json::value_t::array)) {
+  for (const Json& m : member(j, "machines", Json::Type::array)) {
     TimingCache one;
     Problems& problems = one.machines_[machine_from(m)];
-    for (const auto& [problem, timings] : member(m, "problems", Json::value_t::object).items())
+    for (const auto& [problem, timings] : member(m, "problems", Json::Type::object).items())
       problems[problem] = timings_from(timings);
     cache.combine(one);
   }
@@ -138,7 +142,7 @@ std::string TimingCache::serialize() const {
         {{"cpu", m.cpu}, {"features", m.features}, {"lathe", m.version}, {"problems", std::move(list)}});
   }
   const Json all{{"format", format_name}, {"version", format_version}, {"machines", std::move(machines)}};
-  return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return all.dump(1) + "\n";
 }
 
 void TimingCache::save(const std::filesystem::path& path) const { write_file(path, {serialize()}); }

@@ -7,12 +7,12 @@
 namespace lathe {
 namespace {
 
-struct Asked {
+struct TunedStep {
   PlanGraph* graph;
   PlanStep* step;
 };
 
-/// The tactic that was taken first, the others by what they take.
+/// Returns the chosen tactic first, then the others by their times.
 std::vector<PlanTiming> table_of(const TimingCache::Timings& t, const std::string& taken) {
   std::vector<PlanTiming> table;
   for (const auto& [tactic, time] : t.microseconds) table.push_back({tactic, time});
@@ -21,8 +21,8 @@ std::vector<PlanTiming> table_of(const TimingCache::Timings& t, const std::strin
   return table;
 }
 
-/// Does the plan change?
-bool take(const Asked& at, const Tactic& t) {
+/// Uses the tactic for the step, and returns whether that changes the plan.
+bool take(const TunedStep& at, const Tactic& t) {
   PlanStep& step = *at.step;
   if (step.kernel == t.kernel->name && step.tunables == t.tunables) return false;
   if (step.kernel != t.kernel->name)
@@ -33,7 +33,7 @@ bool take(const Asked& at, const Tactic& t) {
   return true;
 }
 
-/// What the kernels that were taken want packed.
+/// Notes again the constants that have to be packed, for the chosen kernels.
 void note_again(Plan& plan, const KernelCatalog& kernels, Packing& packing) {
   packing = {};
   for (PlanGraph& g : plan.graphs)
@@ -45,7 +45,7 @@ void note_again(Plan& plan, const KernelCatalog& kernels, Packing& packing) {
     }
 }
 
-/// Why rules of thumb refused what was measured is of no interest any more.
+/// Removes the reasons of rules of thumb against kernels that were timed.
 void forget_refusals(PlanStep& step) {
   std::erase_if(step.refusals, [&](const std::string& refusal) {
     const std::string_view kernel = std::string_view(refusal).substr(0, refusal.find(':'));
@@ -58,27 +58,27 @@ void forget_refusals(PlanStep& step) {
 }  // namespace
 
 bool tune_plan(Plan& plan, Tuner& tuner, const KernelCatalog& kernels, Packing& packing) {
-  std::vector<Question> questions;
-  std::vector<Asked> asked;
+  std::vector<TuningTask> tasks;
+  std::vector<TunedStep> tuned;
   for (PlanGraph& g : plan.graphs)
     for (PlanStep& s : g.steps) {
       const Kernel* k = s.kernel.empty() ? nullptr : kernels.by_name(s.kernel);
       if (!k || !s.bodies.empty()) continue;
-      const StepRequest request(plan, g, s, plan.isa);
-      auto q = tuner.question({k, s.tunables}, s.domain, s.op, s.attributes, request.request(), s.node);
+      const StepQuery query(plan, g, s, plan.isa);
+      auto q = tuner.task({k, s.tunables}, s.domain, s.op, s.attributes, query.kernel_query(), s.node);
       if (!q || !tuner.is_open(*q)) continue;
-      questions.push_back(std::move(*q));
-      asked.push_back({&g, &s});
+      tasks.push_back(std::move(*q));
+      tuned.push_back({&g, &s});
     }
-  tuner.answer(questions);
+  tuner.measure_all(tasks);
   bool changed = false;
-  for (size_t i = 0; i < questions.size(); ++i) {
-    const Tactic& best = tuner.choice(questions[i]);
-    changed |= take(asked[i], best);
-    const TimingCache::Timings* t = tuner.timings(questions[i]);
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const Tactic& best = tuner.choice(tasks[i]);
+    changed |= take(tuned[i], best);
+    const TimingCache::Timings* t = tuner.timings(tasks[i]);
     if (!t || t->microseconds.size() < 2) continue;
-    asked[i].step->timings = table_of(*t, best.text());
-    forget_refusals(*asked[i].step);
+    tuned[i].step->timings = table_of(*t, best.text());
+    forget_refusals(*tuned[i].step);
   }
   if (changed) note_again(plan, kernels, packing);
   return changed;

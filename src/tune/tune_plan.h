@@ -7,9 +7,9 @@
 
 namespace lathe {
 
-/// Kernels are exchanged where another tactic of the same backend wins; steps keep what was measured. True
-/// when there was one: `packing`, whose work is still to be done, has then been noted anew, and arrays may be
-/// left over that nobody reads. Throws what Tuner::answer throws; the plan is then as it was.
+/// Exchanges kernels if another tactic of the same backend is faster, and keeps the timings in steps. Returns
+/// whether one was exchanged: `packing`, which has not run yet, has then been filled again, and there may be
+/// arrays that nothing reads. Throws what Tuner::measure_all throws; the plan is then as it was.
 bool tune_plan(Plan& plan, Tuner& tuner, const KernelCatalog& kernels, Packing& packing);
 
 }  // namespace lathe

@@ -11,13 +11,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What a rule of thumb chooses is given up for something that is faster by more than noise.
+/// The choice of a rule of thumb is replaced only by a tactic that is faster by more than noise.
 constexpr double worth_a_change = 0.97;
 
-/// Hundredths of a microsecond: what files hold is what is decided by.
+/// Rounds to hundredths of a microsecond, as files have them, so that decisions are the same with a file.
 double rounded(double microseconds) { return std::max(std::round(microseconds * 100) / 100, 0.01); }
 
-/// What is written to a device or a pipe cannot be read again.
+/// Returns whether the path can be read: devices and pipes that are written to cannot.
 bool is_there(const std::filesystem::path& path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(path, ignored) || std::filesystem::is_directory(path, ignored);
@@ -44,32 +44,32 @@ Tuner::Tuner(const BuildOptions& options, const Extensions& extensions, TuneSize
   if (!file.empty() && !must_exist) AtomicFile::require_writable(file);  // told before there is work
 }
 
-std::optional<Question> Tuner::question(Tactic usual, std::string_view domain, std::string_view op,
-                                        const Attributes& attributes, const KernelRequest& request,
-                                        std::string node) const {
+std::optional<TuningTask> Tuner::task(Tactic usual, std::string_view domain, std::string_view op,
+                                      const Attributes& attributes, const KernelQuery& query,
+                                      std::string node) const {
   if (usual.kernel->backend == "reference" || usual.kernel->memory != host_memory) return std::nullopt;
-  auto problem = problem_of(domain, op, attributes, request, sizes_, streamed_);
+  auto problem = problem_of(domain, op, attributes, query, sizes_, streamed_);
   if (!problem) return std::nullopt;
   // All are listed whatever the effort: a timing cache may have been made with more of it.
   const Isa isa = usual.kernel->isa;
   std::vector<Tactic> list = tactics_for(extensions_.kernels(), usual.kernel->backend,
-                                         std::min(isa, Isa::avx2), domain, op, attributes, request);
+                                         std::min(isa, Isa::avx2), domain, op, attributes, query);
   std::ranges::stable_partition(list, [&](const Tactic& t) { return t.text() == usual.text(); });
   if (list.empty() || list[0].text() != usual.text()) return std::nullopt;
   const auto lesser =
       std::ranges::stable_partition(list, [&](const Tactic& t) { return t.kernel->isa >= isa; });
   const size_t wanted = list.size() - (options_.effort == TuningEffort::high ? 0 : lesser.size());
-  return Question{std::move(*problem), std::move(list), wanted, std::move(node)};
+  return TuningTask{std::move(*problem), std::move(list), wanted, std::move(node)};
 }
 
-bool Tuner::is_open(const Question& q) const {
+bool Tuner::is_open(const TuningTask& q) const {
   const TimingCache::Timings* t = timings(q);
   return q.wanted > 1 || (t && t->microseconds.size() > 1);
 }
 
-void Tuner::answer(const std::vector<Question>& questions) {
-  std::vector<std::pair<const Question*, std::string>> open;
-  for (const Question& q : questions) {
+void Tuner::measure_all(const std::vector<TuningTask>& tasks) {
+  std::vector<std::pair<const TuningTask*, std::string>> open;
+  for (const TuningTask& q : tasks) {
     std::string text = q.problem.text();
     if (!counted_.insert(text).second) continue;
     ++report_.problems;
@@ -94,8 +94,8 @@ void Tuner::answer(const std::vector<Question>& questions) {
   report_.seconds += std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Is all there that this build would measure?
-bool Tuner::is_known(const Question& q, const std::string& text) const {
+/// Returns whether the cache has all times that this build would measure.
+bool Tuner::is_known(const TuningTask& q, const std::string& text) const {
   const TimingCache::Timings* t = cache_.query(text);
   if (!t || t->microseconds.empty() || !find(q, t->chosen)) return false;
   return !can_time() || std::ranges::all_of(wanted(q), [&](const Tactic& tactic) {
@@ -103,7 +103,7 @@ bool Tuner::is_known(const Question& q, const std::string& text) const {
   });
 }
 
-void Tuner::require_pinned(const Question& q, const std::string& text) const {
+void Tuner::require_pinned(const TuningTask& q, const std::string& text) const {
   const auto refuse = [&](std::string expected, std::string got) {
     throw Error(Code::build_untimed, "build", std::move(expected), std::move(got),
                 "tune again without pinning, on this machine and with this version")
@@ -118,7 +118,7 @@ void Tuner::require_pinned(const Question& q, const std::string& text) const {
   if (!find(q, t->chosen)) refuse("one of the tactics that there are", "'" + t->chosen + "' for " + text);
 }
 
-const Tactic* Tuner::find(const Question& q, const std::string& tactic) {
+const Tactic* Tuner::find(const TuningTask& q, const std::string& tactic) {
   const auto at = std::ranges::find(q.tactics, tactic, &Tactic::text);
   return at == q.tactics.end() ? nullptr : &*at;
 }
@@ -131,7 +131,7 @@ bool Tuner::time_left() const {
   return std::chrono::duration<double>(Clock::now() - started_).count() < options_.tune_seconds;
 }
 
-void Tuner::tell(const Question& q, size_t index, size_t count) const {
+void Tuner::report_progress(const TuningTask& q, size_t index, size_t count) const {
   if (options_.control) options_.control->check();
   const std::string what = "tune " + q.problem.op + (q.node.empty() ? "" : " " + q.node) + ", " +
                            std::to_string(index + 1) + " of " + std::to_string(count);
@@ -139,8 +139,8 @@ void Tuner::tell(const Question& q, size_t index, size_t count) const {
     throw Error(Code::cancelled, "build", "to go on", "cancelled by the caller");
 }
 
-bool Tuner::measure(const Question& q, const std::string& text, size_t index, size_t count) {
-  tell(q, index, count);
+bool Tuner::measure(const TuningTask& q, const std::string& text, size_t index, size_t count) {
+  report_progress(q, index, count);
   if (!time_left()) return false;
   const bool high = options_.effort == TuningEffort::high;
   const auto times = time_tactics(q.problem, wanted(q), extensions_,
@@ -149,7 +149,7 @@ bool Tuner::measure(const Question& q, const std::string& text, size_t index, si
                                    .memory_limit = options_.memory_limit,
                                    .control = options_.control,
                                    .go_on = [this] { return time_left(); }});
-  // What the clock cut short has not been fair to all.
+  // A comparison that the time limit cut short is not fair to all tactics and is not recorded.
   const bool whole = time_left() || std::ranges::all_of(times, [](const auto& t) { return t.has_value(); });
   if (!times[0] || !whole) return false;
   TimingCache::Timings made;
@@ -164,15 +164,17 @@ bool Tuner::measure(const Question& q, const std::string& text, size_t index, si
   return true;
 }
 
-std::span<const Tactic> Tuner::wanted(const Question& q) { return std::span(q.tactics).first(q.wanted); }
+std::span<const Tactic> Tuner::wanted(const TuningTask& q) { return std::span(q.tactics).first(q.wanted); }
 
-const TimingCache::Timings* Tuner::timings(const Question& q) const { return cache_.query(q.problem.text()); }
+const TimingCache::Timings* Tuner::timings(const TuningTask& q) const {
+  return cache_.query(q.problem.text());
+}
 
-const Tactic& Tuner::choice(const Question& q) const {
+const Tactic& Tuner::choice(const TuningTask& q) const {
   const TimingCache::Timings* t = timings(q);
   if (!t) return q.tactics[0];
   if (const Tactic* chosen = find(q, t->chosen)) return *chosen;
-  // What was chosen is no more.
+  // The recorded choice no longer exists.
   const Tactic* best = &q.tactics[0];
   double least = INFINITY;
   for (const Tactic& tactic : q.tactics)
@@ -182,14 +184,14 @@ const Tactic& Tuner::choice(const Question& q) const {
   return *best;
 }
 
-std::optional<double> Tuner::time(const Question& q) const {
+std::optional<double> Tuner::time(const TuningTask& q) const {
   const TimingCache::Timings* t = timings(q);
   if (!t) return std::nullopt;
   const auto at = t->microseconds.find(choice(q).text());
   return at == t->microseconds.end() ? std::nullopt : std::optional(at->second);
 }
 
-/// Adds what was decided here, and leaves the rest.
+/// Adds the problems that were decided here, and leaves the others.
 void Tuner::add_to(TimingCache& known) const {
   for (const std::string& text : decided_) {
     const TimingCache::Timings& mine = *cache_.query(text);

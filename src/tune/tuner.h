@@ -1,7 +1,7 @@
-// Chooses among tactics by what they take, as measured now or before.
+// Chooses among tactics by their time, as measured now or before.
 //
-// All problems of a stage are known before the first is timed: so progress can say how many are left.
-// Whatever is decided is recorded, what rules of thumb chose for want of time too, and a build that is pinned
+// All problems of a stage are known before the first is timed, so that progress can say how many are left.
+// Every decision is recorded, those that rules of thumb made for lack of time too, and a build that is pinned
 // to the record decides the same.
 #pragma once
 
@@ -21,7 +21,7 @@
 namespace lathe {
 
 /// A node that several tactics can run.
-struct Question {
+struct TuningTask {
   Problem problem;
   std::vector<Tactic> tactics;  // first the one that rules of thumb choose, last those that need high effort
   size_t wanted = 0;            // so many of them are timed, with the effort of this build
@@ -35,27 +35,26 @@ class Tuner {
   /// pinned one is not there, json_malformed, file_write_failed.
   Tuner(const BuildOptions& options, const Extensions& extensions, TuneSizes sizes, bool streamed);
 
-  /// Do the options ask for any tuning?
+  /// Returns whether the options ask for any tuning.
   static bool wanted(const BuildOptions& options);
 
-  /// What is to be asked about a node for which rules of thumb choose `usual`; nothing where no time can be
-  /// had.
-  std::optional<Question> question(Tactic usual, std::string_view domain, std::string_view op,
-                                   const Attributes& attributes, const KernelRequest& request,
-                                   std::string node) const;
-  /// Is there anything to choose: more than one tactic, now or when the cache was made?
-  bool is_open(const Question& q) const;
-  /// Sees to it that all have answers. Throws cancelled, deadline, and build_untimed naming the node where
-  /// the cache is pinned and lacks one; what was measured until then is kept all the same.
-  void answer(const std::vector<Question>& questions);
-  /// Of an answered question. One of its tactics.
-  const Tactic& choice(const Question& q) const;
-  /// Microseconds that it takes; nothing where it was not measured.
-  std::optional<double> time(const Question& q) const;
-  /// Everything that is known of it; null: nothing.
-  const TimingCache::Timings* timings(const Question& q) const;
+  /// Returns the task for a node for which rules of thumb choose `usual`; nothing if it cannot be timed.
+  std::optional<TuningTask> task(Tactic usual, std::string_view domain, std::string_view op,
+                                 const Attributes& attributes, const KernelQuery& query,
+                                 std::string node) const;
+  /// Returns whether there is a choice: more than one tactic, now or when the cache was made.
+  bool is_open(const TuningTask& q) const;
+  /// Decides all tasks, by the cache or by timing. Throws cancelled, deadline, and build_untimed naming the
+  /// node if the cache is pinned and lacks one; times that were measured until then are kept.
+  void measure_all(const std::vector<TuningTask>& tasks);
+  /// Returns the tactic that was chosen for a measured task.
+  const Tactic& choice(const TuningTask& q) const;
+  /// Microseconds of that tactic; nothing if it was not measured.
+  std::optional<double> time(const TuningTask& q) const;
+  /// All times that are known for the task; null: none.
+  const TimingCache::Timings* timings(const TuningTask& q) const;
 
-  /// Adds to the timing cache what was decided. Throws file_write_failed.
+  /// Adds the decisions to the timing cache. Throws file_write_failed.
   void save();
   const TuningReport& report() const { return report_; }
 
@@ -63,12 +62,12 @@ class Tuner {
   void add_to(TimingCache& known) const;
   bool can_time() const;
   bool time_left() const;
-  bool is_known(const Question& q, const std::string& text) const;
-  void require_pinned(const Question& q, const std::string& text) const;
-  bool measure(const Question& q, const std::string& text, size_t index, size_t count);
-  void tell(const Question& q, size_t index, size_t count) const;
-  static std::span<const Tactic> wanted(const Question& q);
-  static const Tactic* find(const Question& q, const std::string& tactic);
+  bool is_known(const TuningTask& q, const std::string& text) const;
+  void require_pinned(const TuningTask& q, const std::string& text) const;
+  bool measure(const TuningTask& q, const std::string& text, size_t index, size_t count);
+  void report_progress(const TuningTask& q, size_t index, size_t count) const;
+  static std::span<const Tactic> wanted(const TuningTask& q);
+  static const Tactic* find(const TuningTask& q, const std::string& tactic);
 
   const BuildOptions& options_;
   const Extensions& extensions_;

@@ -9,10 +9,10 @@
 namespace lathe {
 namespace {
 
-/// What there is in a tensor of floats, by what is worst.
+/// The worst kind of number in a tensor of floats.
 enum class Worst : uint8_t { normal, denormal, infinite, nan };
 
-double least_normal(DataType t) {
+double min_normal(DataType t) {
   switch (t) {
     case DataType::float64:
       return std::numeric_limits<double>::min();
@@ -30,7 +30,7 @@ Worst worst_of(const Value& v) {
   Worst worst = Worst::normal;
   if (!v.is_tensor() || !is_float(v.tensor().type())) return worst;
   const Tensor& t = v.tensor();
-  const double least = least_normal(t.type());
+  const double least = min_normal(t.type());
   for (int64_t i = 0; i < t.size(); ++i) {
     const double x = std::abs(load_double(t, i));
     const Worst here = std::isnan(x)        ? Worst::nan
@@ -53,7 +53,7 @@ class Bearing {
     }
   }
 
-  void tell(const Graph& graph, const Node& node, size_t output, const Value& value) {
+  void note_value(const Graph& graph, const Node& node, size_t output, const Value& value) {
     const Worst made = worst_of(value);
     known_[{&graph, node.outputs[output]}] = made;
     if (!first_.empty() || made == Worst::normal) return;
@@ -67,7 +67,7 @@ class Bearing {
   std::string first() const { return first_; }
 
  private:
-  /// What comes into a body by its inputs may be anything.
+  /// Returns whether the value is known to be finite. Inputs of a body are not known.
   bool is_finite(const Graph& graph, ValueId v) {
     if (const ValueInfo& info = graph.value(v); info.is_constant())
       return worst_of(*info.constant) < Worst::infinite;
@@ -81,10 +81,10 @@ class Bearing {
 
 }  // namespace
 
-std::string not_borne(const Workshop& shop, const Graph& graph, std::span<const Value> inputs) {
+std::string not_borne(const BuildVariants& variants, const Graph& graph, std::span<const Value> inputs) {
   Bearing bearing(graph, inputs);
-  shop.evaluate(graph, inputs, [&](const Graph& g, const Node& n, size_t output, const Value& v) {
-    bearing.tell(g, n, output, v);
+  variants.evaluate(graph, inputs, [&](const Graph& g, const Node& n, size_t output, const Value& v) {
+    bearing.note_value(g, n, output, v);
   });
   return bearing.first();
 }

@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "verify/workshop.h"
+#include "verify/build_variants.h"
 
 namespace lathe {
 
-/// The first node that makes infinity or NaN of numbers that are none, or a number too small to be normal,
-/// and which of them: "Div 'r' makes an infinity"; empty: there is none. What is made of such numbers depends
-/// on the order of operations, which passes may change, so nobody is to blame for a difference.
-std::string not_borne(const Workshop& shop, const Graph& graph, std::span<const Value> inputs);
+/// Returns the first node that computes infinity, NaN or a denormal number from normal ones, and which of
+/// them: "Div 'r' makes an infinity"; empty: there is none. Results for such numbers depend on the order of
+/// operations, which passes may change, so a difference is no fault.
+std::string not_borne(const BuildVariants& variants, const Graph& graph, std::span<const Value> inputs);
 
 }  // namespace lathe

@@ -1,4 +1,4 @@
-// What one patch did, read off the graph before and after it.
+// The changes of one patch, found by comparing the graph before and after it.
 #pragma once
 
 #include <utility>
@@ -8,16 +8,16 @@
 
 namespace lathe {
 
-/// Of the main graph; what a patch does inside a body is told of the node that has the body.
+/// Changes in the main graph; a change inside a body counts as one of the node that has the body.
 struct PatchTraces {
-  /// What was read before, and what is read in its place.
+  /// Pairs of a value that was read before and the value that is read in its place.
   std::vector<std::pair<ValueId, ValueId>> replaced;
-  /// What the new values are made of, and was there before.
+  /// Values that existed before and that the new values are computed from.
   std::vector<ValueId> known;
   std::vector<NodeId> made;  // nodes of the graph after it
 };
 
-/// The graphs have the same numbers for what they share.
+/// The graphs must have the same numbers for nodes and values that they share.
 PatchTraces patch_traces(const Graph& before, const Graph& after);
 
 }  // namespace lathe

@@ -32,8 +32,8 @@ Difference failed_run(const Error& e) {
 std::optional<Piece> Reproducer::piece(Cut cut, std::vector<Value> inputs) const {
   Piece p{std::move(cut.graph), std::move(inputs), {}, {}};
   try {
-    p.expected = shop_.evaluate(*p.graph, p.inputs);
-    p.slack = sensitivity(shop_, *p.graph, p.inputs, p.expected);
+    p.expected = variants_.evaluate(*p.graph, p.inputs);
+    p.slack = sensitivity(variants_, *p.graph, p.inputs, p.expected);
   } catch (const Error& e) {
     if (stops_everything(e)) throw;
     return std::nullopt;
@@ -43,12 +43,12 @@ std::optional<Piece> Reproducer::piece(Cut cut, std::vector<Value> inputs) const
 
 Difference Reproducer::run(const Engine& engine, const Piece& piece) const {
   try {
-    const std::vector<Value> got = engine.create_context().run(piece.inputs, shop_.options().control);
+    const std::vector<Value> got = engine.create_context().run(piece.inputs, variants_.options().control);
     const std::vector<std::string> names = output_names(*piece.graph);
-    Difference d = contract_difference(got, piece.expected, names, held_, piece.slack);
+    Difference d = tolerance_difference(got, piece.expected, names, held_, piece.slack);
     if (!d.within || got.size() != 1 || held_ == Held::none) return d;
     const auto bounds = bounds_of_sums(*piece.graph, fast_kernel(engine.steps()), piece.inputs,
-                                       piece.expected[0], shop_.isa());
+                                       piece.expected[0], variants_.isa());
     return bounds.empty() ? d
                           : bounds_difference(got[0].tensor(), piece.expected[0].tensor(), names[0], bounds);
   } catch (const Error& e) {
@@ -58,14 +58,14 @@ Difference Reproducer::run(const Engine& engine, const Piece& piece) const {
 }
 
 bool Reproducer::fails(const Optimum& of, const Piece& piece, const Search& search) const {
-  return !run(shop_.engine(of, level_, {}, search), piece).within;
+  return !run(variants_.engine(of, level_, {}, search), piece).within;
 }
 
 std::optional<Reproducer::Failure> Reproducer::failure_of(const onnx::Model& model, const Piece& piece,
                                                           const Search& search) const {
-  const std::unique_ptr<Graph> graph = shop_.import(model);
+  const std::unique_ptr<Graph> graph = variants_.import(model);
   try {
-    const Engine engine = shop_.engine(shop_.optimised(*graph, level_), level_, {}, search);
+    const Engine engine = variants_.engine(variants_.optimized(*graph, level_), level_, {}, search);
     Difference d = run(engine, piece);
     if (d.within) return std::nullopt;
     return Failure{model, std::move(d), engine.steps()};
@@ -79,9 +79,9 @@ std::optional<Reproducer::Failure> Reproducer::failure(const Piece& piece, const
   for (bool symbolic : {true, false}) {
     try {
       const std::unique_ptr<Graph> sized = symbolic ? nullptr : with_sizes(*piece.graph, piece.inputs);
-      if (auto f = failure_of(shop_.export_graph(sized ? *sized : *piece.graph), piece, search)) return f;
+      if (auto f = failure_of(variants_.export_graph(sized ? *sized : *piece.graph), piece, search)) return f;
     } catch (const Error& e) {
-      // Not every piece can be said as a file.
+      // Not every piece can be written as a file.
       if (stops_everything(e)) throw;
     }
   }

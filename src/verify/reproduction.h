@@ -1,14 +1,14 @@
-// Small models that show a fault: cut out, written as a file would be, built anew, and run.
+// Small models that show a fault: cut out of the graph, exported, built again, and run.
 #pragma once
 
 #include "lathe/engine.h"
-#include "verify/contract.h"
+#include "verify/build_variants.h"
 #include "verify/cut.h"
-#include "verify/workshop.h"
+#include "verify/tolerance.h"
 
 namespace lathe {
 
-/// A model with inputs, and what the reference makes of them; all by position.
+/// A model with inputs, and the outputs that the reference computes; all by position.
 struct Piece {
   std::unique_ptr<Graph> graph;
   std::vector<Value> inputs, expected;
@@ -17,10 +17,10 @@ struct Piece {
 
 class Reproducer {
  public:
-  Reproducer(const Workshop& shop, OptimizationLevel level, Held held)
-      : shop_(shop), level_(level), held_(held) {}
+  Reproducer(const BuildVariants& variants, OptimizationLevel level, Held held)
+      : variants_(variants), level_(level), held_(held) {}
 
-  /// Nothing where the reference fails on it.
+  /// Returns nothing if the reference fails on it.
   std::optional<Piece> piece(Cut cut, std::vector<Value> inputs) const;
 
   struct Failure {
@@ -28,28 +28,28 @@ class Reproducer {
     Difference difference;
     std::vector<StepInfo> steps;
   };
-  /// How the piece fails when it comes from a file: with its symbolic sizes, else with those of the inputs.
-  /// Nothing: it does not.
+  /// Returns how the piece fails when it comes from a file: with its symbolic sizes, else with those of the
+  /// inputs. Nothing: it does not.
   std::optional<Failure> failure(const Piece& piece, const Search& search = {}) const;
-  /// The same of a model that is there already.
+  /// The same for a model that exists already.
   std::optional<Failure> failure_of(const onnx::Model& model, const Piece& piece,
                                     const Search& search = {}) const;
-  /// Does it fail as it is?
+  /// Returns whether the graph fails without going through a file.
   bool fails(const Optimum& of, const Piece& piece, const Search& search = {}) const;
 
  private:
-  /// Beyond the contract, or what sums are held to (sums.h), or thrown.
+  /// Returns the difference: results beyond the tolerance or the bounds of sums (sums.h), or an error.
   Difference run(const Engine& engine, const Piece& piece) const;
 
-  const Workshop& shop_;
+  const BuildVariants& variants_;
   OptimizationLevel level_;
   Held held_;
 };
 
-/// Of a run that threw where the reference did not.
+/// The difference of a run that threw while the reference did not.
 Difference failed_run(const Error& e);
 
-/// What stops the whole search rather than being an answer of the model.
+/// Returns whether an error stops the whole search, rather than being a result of the model.
 inline bool stops_everything(const Error& e) {
   return e.code() == Code::cancelled || e.code() == Code::deadline;
 }

@@ -29,19 +29,19 @@ double last_place(DataType t) {
 }
 
 /// Every element so many steps up or down, as it falls; `turned`: the other way.
-Value moved(const Value& v, int draw, double steps = 1, bool turned = false) {
+Value moved(const Value& v, int draw, double steps = 1, bool opposite = false) {
   if (!v.is_tensor() || last_place(v.tensor().type()) == 0) return v;
   Tensor t = v.tensor().clone();
   uint64_t state = 0x9e3779b97f4a7c15u * static_cast<uint64_t>(draw + 1);
   for (int64_t i = 0; i < t.size(); ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
-    const double sign = (state >> 63 != 0) != turned ? 1 : -1;
+    const double sign = (state >> 63 != 0) != opposite ? 1 : -1;
     store_double(t, i, load_double(t, i) * (1 + sign * steps * last_place(t.type())));
   }
   return t;
 }
 
-/// Does it round numbers to whole ones? What is in the middle between two may then fall on either side.
+/// Returns whether the graph rounds to whole numbers. Numbers halfway between two may then round either way.
 bool rounds(const Graph& g) {
   for (NodeId id : g.order())
     for (const char* op : {"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"})
@@ -49,7 +49,7 @@ bool rounds(const Graph& g) {
   return false;
 }
 
-/// The graph with other constants: scales and weights too are numbers that a kernel may round.
+/// Returns the graph with changed constants, since kernels may round scales and weights too.
 std::unique_ptr<Graph> with_moved_constants(const Graph& graph, int draw) {
   std::unique_ptr<Graph> g = graph.clone();
   for (ValueId v = 0; v < g->value_count(); ++v)
@@ -72,16 +72,17 @@ double movement(const Value& a, const Value& b, double times = roundings) {
 
 }  // namespace
 
-std::vector<double> sensitivity(const Workshop& shop, const Graph& graph, std::span<const Value> inputs,
-                                std::span<const Value> want) {
+std::vector<double> sensitivity(const BuildVariants& variants, const Graph& graph,
+                                std::span<const Value> inputs, std::span<const Value> want) {
   std::vector<double> slack(want.size());
   const auto draw_of = [&](const Graph& g, int draw, double steps) {
     std::vector<Value> near, got;
-    // All the same way, and every other one the other way: where two cancel, either alone may show nothing.
+    // Inputs move all in the same direction, or every other one in the opposite one: if two inputs cancel,
+    // one of these alone may show nothing.
     for (size_t i = 0; i < inputs.size(); ++i)
       near.push_back(moved(inputs[i], draw, steps, draw % 2 == 0 && i % 2 == 1));
     try {
-      got = shop.evaluate(g, near);
+      got = variants.evaluate(g, near);
     } catch (const Error& e) {
       if (e.code() == Code::cancelled || e.code() == Code::deadline) throw;
       return;

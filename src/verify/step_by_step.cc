@@ -13,8 +13,9 @@ namespace {
 /// Gathers the values of one run as they come by, and judges each node once all of its values have.
 class Watch {
  public:
-  Watch(const Workshop& shop, const Graph& graph, std::span<const Value> inputs, Held held, Judged judged)
-      : shop_(shop), graph_(graph), held_(held), judged_(judged) {
+  Watch(const BuildVariants& variants, const Graph& graph, std::span<const Value> inputs, Held held,
+        Judged judged)
+      : variants_(variants), graph_(graph), held_(held), judged_(judged) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const ValueInfo& info = graph.value(graph.inputs()[i]);
       values_[graph.inputs()[i]] = inputs[i].empty() && info.constant ? *info.constant : inputs[i];
@@ -28,11 +29,11 @@ class Watch {
 
   TappedValues taps() const { return {{&graph_, {tapped_.begin(), tapped_.end()}}}; }
 
-  void tell(std::string_view name, const Value& value) {
+  void note_value(std::string_view name, const Value& value) {
     const auto at = by_name_.find(name);
     if (at == by_name_.end() || !readers_.contains(at->second) || values_.contains(at->second)) return;
     values_[at->second] = owned(value);
-    // A copy: what is judged takes itself off the lists.
+    // The loop uses a copy, since nodes that are judged are removed from the lists.
     for (size_t w : std::vector<size_t>(readers_[at->second])) {
       if (--watched_[w].missing > 0) continue;
       judge(w);
@@ -74,31 +75,32 @@ class Watch {
     if (w.outputs.empty() || which >= first_index_) return;
     const std::string fast = fast_kernel(steps_, label_of(graph_, graph_.node(w.node)));
     if (judged_ == Judged::sums && fast.empty()) return;
-    Suspect s{w.node, cut(graph_, {w.node}, w.outputs), {}};
+    TracedStep s{w.node, cut(graph_, {w.node}, w.outputs), {}};
     for (ValueId v : s.alone.inputs) s.inputs.push_back(values_[v]);
     std::vector<Value> got, want;
     for (ValueId v : w.outputs) got.push_back(values_[v]);
     try {
-      want = shop_.evaluate(*s.alone.graph, s.inputs);
+      want = variants_.evaluate(*s.alone.graph, s.inputs);
     } catch (const Error& e) {
       if (e.code() == Code::cancelled || e.code() == Code::deadline) throw;
       return;
     }
-    if (keeps_contract(s, got, want) && keeps_bounds(s, fast, got, want)) return;
+    if (within_tolerance(s, got, want) && keeps_bounds(s, fast, got, want)) return;
     first_index_ = which;
     first_ = std::move(s);
   }
 
-  bool keeps_contract(const Suspect& s, const std::vector<Value>& got, const std::vector<Value>& want) const {
+  bool within_tolerance(const TracedStep& s, const std::vector<Value>& got,
+                        const std::vector<Value>& want) const {
     const std::vector<std::string> names = output_names(*s.alone.graph);
-    if (judged_ == Judged::sums || contract_difference(got, want, names, held_).within) return true;
-    const std::vector<double> slack = sensitivity(shop_, *s.alone.graph, s.inputs, want);
-    return contract_difference(got, want, names, held_, slack).within;
+    if (judged_ == Judged::sums || tolerance_difference(got, want, names, held_).within) return true;
+    const std::vector<double> slack = sensitivity(variants_, *s.alone.graph, s.inputs, want);
+    return tolerance_difference(got, want, names, held_, slack).within;
   }
-  bool keeps_bounds(const Suspect& s, const std::string& fast, const std::vector<Value>& got,
+  bool keeps_bounds(const TracedStep& s, const std::string& fast, const std::vector<Value>& got,
                     const std::vector<Value>& want) const {
     if (fast.empty() || held_ == Held::none) return true;
-    const auto bounds = bounds_of_sums(*s.alone.graph, fast, s.inputs, want[0], shop_.isa());
+    const auto bounds = bounds_of_sums(*s.alone.graph, fast, s.inputs, want[0], variants_.isa());
     return bounds.empty() || bounds_difference(got[0].tensor(), want[0].tensor(), "", bounds).within;
   }
 
@@ -110,7 +112,7 @@ class Watch {
     }
   }
 
-  const Workshop& shop_;
+  const BuildVariants& variants_;
   const Graph& graph_;
   Held held_;
   Judged judged_;
@@ -121,7 +123,7 @@ class Watch {
   std::map<ValueId, std::vector<size_t>> readers_;  // who has still to see it
   std::vector<Watched> watched_;                    // in the order of the graph
   size_t first_index_ = SIZE_MAX;
-  std::optional<Suspect> first_;
+  std::optional<TracedStep> first_;
 };
 
 }  // namespace
@@ -132,14 +134,14 @@ std::vector<std::string> output_names(const Graph& graph) {
   return names;
 }
 
-StepByStep step_by_step(const Workshop& shop, const Optimum& of, OptimizationLevel level,
+StepByStep step_by_step(const BuildVariants& variants, const Optimum& of, OptimizationLevel level,
                         std::span<const Value> inputs, Held held, Judged judged) {
-  Watch watch(shop, *of.graph, inputs, held, judged);
-  const Engine engine = shop.engine(of, level, watch.taps());
+  Watch watch(variants, *of.graph, inputs, held, judged);
+  const Engine engine = variants.engine(of, level, watch.taps());
   watch.know(engine.steps());
   Context context = engine.create_context();
-  context.on_tap([&](std::string_view name, const Value& v) { watch.tell(name, v); });
-  std::vector<Value> outputs = context.run(inputs, shop.options().control);
+  context.on_tap([&](std::string_view name, const Value& v) { watch.note_value(name, v); });
+  std::vector<Value> outputs = context.run(inputs, variants.options().control);
   StepByStep found = watch.result();
   found.outputs = std::move(outputs);
   return found;

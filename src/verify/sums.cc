@@ -10,10 +10,10 @@ namespace lathe {
 namespace {
 
 /// Roundings of the largest magnitudes that a sum may lose, of half a unit in the last place of float32 each.
-constexpr double roundings = 1024 * 0x1p-24;
-/// Of what is added to a sum once it is whole, and of the sum itself.
-constexpr double few_roundings = 4 * 0x1p-24;
-/// What is lost where products are no normal numbers.
+constexpr double product_error = 1024 * 0x1p-24;
+/// The rounding errors of the finished sum and of additions to it.
+constexpr double epilogue_error = 4 * 0x1p-24;
+/// The error where products are denormal.
 constexpr double lost_to_underflow = 0x1p-120;
 /// Pixels beside a window that a tile of its image may hold; rows that a tile of a product may hold.
 constexpr int64_t pixels_beside = 3, rows_of_tile = 28;
@@ -52,13 +52,14 @@ struct Magnitudes {
   double& at(int64_t i, int64_t j) { return data[static_cast<size_t>(i * columns + j)]; }
   double at(int64_t i, int64_t j) const { return data[static_cast<size_t>(i * columns + j)]; }
 
-  /// Of so many neighbouring rows the largest; then of each of them and those before and behind.
-  Magnitudes largest_of_rows(int64_t together, bool with_neighbours) const {
+  /// Returns the largest magnitudes of each `together` rows; with neighbors, also of the rows before and
+  /// behind.
+  Magnitudes largest_of_rows(int64_t together, bool with_neighbors) const {
     const int64_t groups = (rows + together - 1) / together;
     Magnitudes most(groups, columns);
     for (int64_t i = 0; i < rows; ++i)
-      for (int64_t g = i / together - (with_neighbours ? 1 : 0);
-           g <= i / together + (with_neighbours ? 1 : 0); ++g)
+      for (int64_t g = i / together - (with_neighbors ? 1 : 0); g <= i / together + (with_neighbors ? 1 : 0);
+           ++g)
         for (int64_t j = 0; g >= 0 && g < groups && j < columns; ++j)
           most.at(g, j) = std::max(most.at(g, j), at(i, j));
     return most;
@@ -68,7 +69,7 @@ struct Magnitudes {
 /// Sums over terms of the largest |a| of the rows that may be in a tile, times the largest |b| of two panels;
 /// `a` has a row of terms for each row of the product, `b` one for each column.
 Magnitudes sums_of_largest(const Magnitudes& a, const Magnitudes& b, Isa isa) {
-  const int64_t panels = 2 * cpu::gemm_kernels(isa).panel_columns;
+  const int64_t panels = 2 * cpu::gemm_kernels(isa).NR;
   const Magnitudes tiles = a.largest_of_rows(rows_of_tile, true), pairs = b.largest_of_rows(panels, false);
   Magnitudes of_pairs(tiles.rows, pairs.rows), sums(a.rows, b.rows);
   for (int64_t i = 0; i < tiles.rows; ++i)
@@ -79,13 +80,13 @@ Magnitudes sums_of_largest(const Magnitudes& a, const Magnitudes& b, Isa isa) {
   return sums;
 }
 
-/// Of a matrix in the last two axes, turned or not.
-Magnitudes matrix(const Tensor& t, bool turned) {
+/// Returns the magnitudes of a matrix in the last two axes, transposed or not.
+Magnitudes matrix(const Tensor& t, bool transposed) {
   const int64_t inner = t.dim(t.rank() - 1), outer = inner > 0 ? t.size() / inner : 0;
-  Magnitudes m(turned ? inner : outer, turned ? outer : inner);
+  Magnitudes m(transposed ? inner : outer, transposed ? outer : inner);
   for (int64_t i = 0; i < outer; ++i)
     for (int64_t j = 0; j < inner; ++j)
-      (turned ? m.at(j, i) : m.at(i, j)) = magnitude(t.as<float>()[static_cast<size_t>(i * inner + j)]);
+      (transposed ? m.at(j, i) : m.at(i, j)) = magnitude(t.as<float>()[static_cast<size_t>(i * inner + j)]);
   return m;
 }
 
@@ -105,7 +106,7 @@ struct Window {
   int64_t batch = 0, channels = 0, filters = 0;
   int64_t in[2] = {}, out[2] = {}, kernel[2] = {}, stride[2] = {}, dilation[2] = {}, pad[2] = {};
 
-  /// Nothing where it is another.
+  /// Returns nothing if the node is no such convolution.
   static std::optional<Window> of(const ProductOperands& o, const Tensor& y) {
     const Tensor *x = o[0], *w = o[1];
     if (!x || !w || x->rank() != 4 || w->rank() != 4 || o.node.attributes.get<int64_t>("group", 1) != 1)
@@ -150,8 +151,8 @@ Magnitudes largest_of_windows(const Window& s, const Magnitudes& plane, int64_t 
   return most;
 }
 
-/// The lesser of two bounds: the sum over channels of the largest |x| of the window and of what lies beside
-/// it, times those of |w|; and the largest |x| of the window itself, of all channels, times all |w|.
+/// The lesser of two bounds: the sum over channels of the largest |x| of the window and of its neighbors,
+/// times those of |w|; and the largest |x| of the window itself, of all channels, times all |w|.
 std::vector<double> of_winograd(const Window& s, const Tensor& x, const Tensor& w) {
   Magnitudes weights(s.filters, s.channels);
   for (int64_t i = 0; i < w.size(); ++i)
@@ -215,7 +216,7 @@ std::vector<double> of_pixels(const Window& s, const Tensor& x, const Tensor& w,
 }  // namespace
 
 bool sums_operands(std::string_view kernel) {
-  // Of bytes they are exact.
+  // Sums of bytes are exact.
   return has(kernel, "strassen") || (has(kernel, "winograd") && !has(kernel, "byte"));
 }
 
@@ -248,8 +249,8 @@ std::vector<double> bounds_of_sums(const Graph& graph, std::string_view kernel, 
     for (const float x : bias->as<float>()) added = std::max(added, magnitude(x));
   if (n.op == "Gemm") added *= std::abs(n.attributes.get<float>("beta", 1));
   for (size_t i = 0; i < bounds.size(); ++i)
-    bounds[i] = roundings * bounds[i] + few_roundings * (magnitude(want.tensor().as<float>()[i]) + added) +
-                lost_to_underflow;
+    bounds[i] = product_error * bounds[i] +
+                epilogue_error * (magnitude(want.tensor().as<float>()[i]) + added) + lost_to_underflow;
   return bounds;
 }
 

@@ -1,6 +1,5 @@
-// What convolutions and products by fast algorithms are held to: these take sums of operands before they
-// multiply, and round as if neighbours were terms of theirs. docs/internals/verify.md says which bounds those
-// are.
+// Error bounds of convolutions and products by fast algorithms. These add operands before they multiply, and
+// round as if neighbors were terms of their own. docs/internals/verify.md describes the bounds.
 #pragma once
 
 #include <span>
@@ -14,13 +13,12 @@
 
 namespace lathe {
 
-/// Does a kernel of this name multiply what are sums of operands?
+/// Returns whether a kernel of this name multiplies sums of operands.
 bool sums_operands(std::string_view kernel);
-/// The name of the kernel of a step that does; empty: none does. `node`: of the step that computes it; empty:
-/// of any.
+/// The name of such a kernel in a step that computes `node` (empty: in any step); empty: there is none.
 std::string fast_kernel(const std::vector<StepInfo>& steps, std::string_view node = {});
 
-/// By element of what the node gives, how far it may be from the exact sum; empty: nothing is known of it,
+/// Returns by element of the node's output how far it may be from the exact sum; empty: nothing is known,
 /// since the kernel is another, or the node no convolution or product of float32. `graph` has this node
 /// alone.
 std::vector<double> bounds_of_sums(const Graph& graph, std::string_view kernel, std::span<const Value> inputs,

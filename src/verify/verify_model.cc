@@ -5,16 +5,16 @@
 #include <set>
 
 #include "verify/bearing.h"
-#include "verify/detective.h"
-#include "verify/made_inputs.h"
+#include "verify/fault_localizer.h"
 #include "verify/sums.h"
+#include "verify/synthetic_inputs.h"
 
 namespace lathe {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What one comparison runs on.
+/// The inputs of one comparison.
 struct Exercise {
   const ShapeSet* shapes = nullptr;
   ValueClass kind = ValueClass::ordinary;
@@ -30,16 +30,16 @@ class Verification {
       : options_(options),
         end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                 std::chrono::duration<double>(std::min(options.seconds, 1e9)))),
-        shop_(options.build,
-              toolchain.extensions ? toolchain.extensions : Extensions::load(options.build.plugins),
-              toolchain.passes),
+        variants_(options.build,
+                  toolchain.extensions ? toolchain.extensions : Extensions::load(options.build.plugins),
+                  toolchain.passes),
         file_(model),
-        model_(shop_.import(model, options.build.shapes)),
-        reference_(shop_.reference_engine(*model_)),
+        model_(variants_.import(model, options.build.shapes)),
+        reference_(variants_.reference_engine(*model_)),
         names_(output_names(*model_)) {
     if (!options.build.control) {
       limit_.set_deadline(end_);
-      shop_.set_control(&limit_);
+      variants_.set_control(&limit_);
     }
   }
 
@@ -50,7 +50,7 @@ class Verification {
       for (; done < exercises_.size() && !report_.fault; ++done) {
         if (Clock::now() >= end_) break;
         fraction_ = static_cast<double>(done) / static_cast<double>(exercises_.size());
-        say(exercises_[done].label());
+        report_progress(exercises_[done].label());
         exercise(exercises_[done]);
       }
     } catch (const Error& e) {
@@ -64,16 +64,17 @@ class Verification {
  private:
   void plan();
   void exercise(const Exercise& x);
-  /// What the model's formulas do not bear of inputs that were made up, where that is why results differ.
+  /// Returns a message if results differ because the model's formulas cannot compute with the synthetic
+  /// inputs.
   std::string compare(OptimizationLevel level, const Exercise& x, const std::vector<Value>& inputs,
                       const std::vector<Value>& want);
   std::optional<std::vector<Value>> reference(const Exercise& x, std::vector<Value>& inputs);
   std::vector<Value> run(const Engine& engine, const std::vector<Value>& inputs) const {
-    return engine.create_context().run(inputs, shop_.options().control);
+    return engine.create_context().run(inputs, variants_.options().control);
   }
   const Engine& engine(OptimizationLevel level);
   bool keeps_bounds(OptimizationLevel level, const Exercise& x, const std::vector<Value>& inputs, Held held);
-  void say(const std::string& text) const {
+  void report_progress(const std::string& text) const {
     const auto& progress = options_.build.progress;
     if (progress && !progress(text, fraction_))
       throw Error(Code::cancelled, "verify", "to go on", "cancelled by the caller");
@@ -84,7 +85,7 @@ class Verification {
   const VerifyOptions& options_;
   Clock::time_point end_;
   RunControl limit_;
-  Workshop shop_;
+  BuildVariants variants_;
   const onnx::Model& file_;
   std::unique_ptr<Graph> model_;
   Engine reference_;
@@ -110,7 +111,7 @@ std::vector<Value> by_position(const std::vector<IoInfo>& inputs, const NamedVal
   return list;
 }
 
-/// What people recorded first, then kind by kind, so that little time still sees every shape.
+/// Recorded inputs come first, then one kind after the other, so that a short time still covers every shape.
 void Verification::plan() {
   const std::vector<IoInfo>& inputs = reference_.inputs();
   for (const NamedValues& r : options_.recorded) recorded_.push_back(by_position(inputs, r));
@@ -129,14 +130,14 @@ void Verification::plan() {
 const Engine& Verification::engine(OptimizationLevel level) {
   auto at = engines_.find(level);
   if (at == engines_.end()) {
-    const Optimum o = shop_.optimised(*model_, level);
-    if (shop_.is_for_finite_only(o)) finite_only_.insert(level);
-    at = engines_.emplace(level, shop_.engine(o, level)).first;
+    const Optimum o = variants_.optimized(*model_, level);
+    if (variants_.is_for_finite_only(o)) finite_only_.insert(level);
+    at = engines_.emplace(level, variants_.engine(o, level)).first;
   }
   return at->second;
 }
 
-/// What the reference gives, and for what: whole numbers are made more carefully until it accepts them.
+/// Returns the reference's outputs and sets `inputs`: integers are made more carefully until it accepts them.
 std::optional<std::vector<Value>> Verification::reference(const Exercise& x, std::vector<Value>& inputs) {
   if (x.recorded) {
     inputs = *x.recorded;
@@ -144,8 +145,8 @@ std::optional<std::vector<Value>> Verification::reference(const Exercise& x, std
   }
   std::string why = "no values can be made up for an input that is no tensor; --inputs gives some";
   for (Care care : {Care::as_recorded, Care::small, Care::one, Care::zero}) {
-    auto made =
-        made_inputs(reference_.inputs(), *x.shapes, x.kind, care, options_.seed, recorded_, x.gentleness);
+    auto made = synthetic_inputs(reference_.inputs(), *x.shapes, x.kind, care, options_.seed, recorded_,
+                                 x.gentleness);
     if (!made) break;
     inputs = *std::move(made);
     try {
@@ -155,7 +156,7 @@ std::optional<std::vector<Value>> Verification::reference(const Exercise& x, std
       why = e.what();
     }
   }
-  // Where ordinary values do not do, others would meet the same fate.
+  // If the reference refuses ordinary values, it would refuse others too.
   if (x.kind == ValueClass::ordinary) refused_.insert(x.shapes);
   report_.untried.push_back((x.kind == ValueClass::ordinary ? x.shapes->label : x.label()) + ": " + why);
   return std::nullopt;
@@ -192,21 +193,21 @@ std::string Verification::compare(OptimizationLevel level, const Exercise& x,
     held = finite_inputs && promises_all   ? Held::all
            : finite_inputs || promises_all ? Held::finite
                                            : Held::none;
-    d = contract_difference(run(e, inputs), want, names_, held);
+    d = tolerance_difference(run(e, inputs), want, names_, held);
   } catch (const Error& e) {
     if (stops_everything(e)) throw;
     d = failed_run(e);
     ran = false;
   }
   if (!d.within && ran && !x.recorded)
-    if (std::string why = not_borne(shop_, *model_, inputs); !why.empty()) return why;
+    if (std::string why = not_borne(variants_, *model_, inputs); !why.empty()) return why;
   VerifyReport::Trial trial{x.shapes->label, x.values(), level, d.largest, false};
   const bool agrees = d.within;
   if (!agrees || !keeps_bounds(level, x, inputs, held)) {
-    limit_.clear_deadline();  // what has been found is looked into to the end
+    limit_.clear_deadline();  // a fault that has been found is localized to the end
     const WrongRun wrong{file_, *model_, level, inputs, want, x.shapes->label, x.values(), held};
-    report_.fault = Detective(shop_, wrong, [&](const std::string& what) {
-                      say("looking for the fault: " + what);
+    report_.fault = FaultLocalizer(variants_, wrong, [&](const std::string& what) {
+                      report_progress("looking for the fault: " + what);
                     }).find();
     trial.amplified = !agrees && !report_.fault;
     limit_.set_deadline(end_);
@@ -215,14 +216,15 @@ std::string Verification::compare(OptimizationLevel level, const Exercise& x,
   return {};
 }
 
-/// Beside the largest result of all, the contract sees nothing of what fast algorithms lose of small ones.
+/// Checks the bounds of sums. The tolerance is relative to the largest result, and so does not show what fast
+/// algorithms lose of small ones.
 bool Verification::keeps_bounds(OptimizationLevel level, const Exercise& x, const std::vector<Value>& inputs,
                                 Held held) {
   const bool sums_of_many =
       x.kind == ValueClass::ordinary || x.kind == ValueClass::large || x.kind == ValueClass::uneven;
   if (!sums_of_many || held == Held::none || fast_kernel(engine(level).steps()).empty()) return true;
-  const Optimum o = shop_.optimised(*model_, level);
-  return !step_by_step(shop_, o, level, inputs, held, Judged::sums).first;
+  const Optimum o = variants_.optimized(*model_, level);
+  return !step_by_step(variants_, o, level, inputs, held, Judged::sums).first;
 }
 
 void Verification::leave_out(size_t from) {

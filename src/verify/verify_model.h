@@ -1,4 +1,4 @@
-// The whole verification; tests hand in passes and kernels of their own.
+// The whole verification; tests pass in passes and kernels of their own.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace lathe {
 
-/// What is verified besides the model.
+/// The passes and kernels that are verified with the model.
 struct Toolchain {
   const PassList* passes = nullptr;                // null: all_passes()
   std::shared_ptr<const Extensions> extensions{};  // null: those that the options load

@@ -1,4 +1,4 @@
-"""Where the command is, and a directory with the files that the examples in --help speak of."""
+"""Fixtures: the command, and a directory with the files that the examples in --help name."""
 
 import json
 import os

@@ -138,8 +138,8 @@ def test_what_an_unknown_operator_reads_is_read(lathe, place, domain):
 
 
 @pytest.mark.parametrize("bits", [2, 4, 8])
-def test_weights_of_few_bits_are_read(lathe, place, bits):
-    """What an import makes other nodes of has read what the node in the file reads."""
+def test_weights_of_low_bit_are_read(lathe, place, bits):
+    """A node that an import replaces still counts as a reader of its inputs in the file."""
     rng = np.random.default_rng(1)
     per_block = 32 * bits // 8
     initializers = [
@@ -160,5 +160,5 @@ def test_what_nothing_reads_is_said(lathe, place):
         onnx.helper.make_sparse_tensor(ones("sparse", (1,)), onnx.numpy_helper.from_array(np.array([0], np.int64), "at"), [2])
     )
     assert unread(lathe, place, made) == ["idle", "w", "sparse"]
-    # What is handed through is an output.
+    # An input that is an output too is not unused.
     assert unread(lathe, place, model([neg("x", "y")], ["x", "through"], ["y", "through"])) == []

@@ -1,4 +1,4 @@
-"""What each subcommand does, prints and returns."""
+"""Tests what each subcommand does, prints and returns."""
 
 import os
 import pathlib
@@ -490,9 +490,9 @@ def test_convert_to_an_opset(lathe, place):
             assert wrong.returncode == 2 and "opset" in wrong.stderr and len(wrong.stderr) < 300, wrong.stderr
             assert not (place / "none.onnx").exists()
     assert lathe("convert", "swish.onnx", "-o", "spelled.onnx", "--normalize", "--opset", "20").returncode == 0
-    spelled = onnx.load(place / "spelled.onnx")
-    assert spelled.opset_import[0].version == 20 and "Swish" not in [n.op_type for n in spelled.graph.node]
-    onnx.checker.check_model(spelled, full_check=True)
+    decomposed = onnx.load(place / "spelled.onnx")
+    assert decomposed.opset_import[0].version == 20 and "Swish" not in [n.op_type for n in decomposed.graph.node]
+    onnx.checker.check_model(decomposed, full_check=True)
     words = onnx.parser.parse_model('<ir_version: 10, opset_import: ["": 20]> g (string[3] x) => (bool[3] y) { y = RegexFullMatch<pattern="a">(x) }')
     onnx.save(words, place / "words.onnx")
     refused = lathe("convert", "words.onnx", "-o", "old.onnx", "--opset", "19")
@@ -547,10 +547,24 @@ def test_ops(lathe):
     assert len(lathe("ops", "--json").json["operators"]) > 100
 
 
+def test_ops_prints_folders_and_internal_forms(lathe):
+    (conv,) = lathe("ops", "Conv", "--json").json["operators"]
+    forms = {form["name"]: form for form in conv["internal_forms"]}
+    assert conv["folder"] == "conv"
+    assert set(forms) == {"Bf16BlockedConv", "BlockedConv", "BlockedConvDepthwise", "BlockedInt8Conv"}
+    assert forms["Bf16BlockedConv"]["folder"] == "blocked_conv" and "blocked_int8_conv" in str(forms["BlockedInt8Conv"]["kernels"])
+    text = lathe("ops", "Conv").stdout
+    assert "folder src/ops/conv\n" in text and "may run as\n" in text and "BlockedConv (src/ops/blocked_conv)\n" in text
+    (relu,) = lathe("ops", "Relu", "--json").json["operators"]
+    assert [form["name"] for form in relu["internal_forms"]] == ["Pointwise"]
+    (det,) = lathe("ops", "Det", "--json").json["operators"]
+    assert det["internal_forms"] == [] and "may run as" not in lathe("ops", "Det").stdout
+
+
 def test_info(lathe):
     j = lathe("info", "--json").json
-    assert {"name", "level", "by_default", "says"} == set(j["passes"][0])
-    assert "fold-batch-normalization" in {p["name"] for p in j["passes"]} and "recognise-gelu" in lathe("info").stdout
+    assert {"name", "level", "by_default", "description"} == set(j["passes"][0])
+    assert "fold-batch-normalization" in {p["name"] for p in j["passes"]} and "recognize-gelu" in lathe("info").stdout
     assert j["threads"] >= 1 and j["threads_reason"]
     assert [c["name"] for c in j["components"]] == ["images", "regex"]
     assert j["processors_allowed"] == len(os.sched_getaffinity(0))
@@ -562,7 +576,7 @@ def test_info(lathe):
 
 
 def test_components_that_are_left_out(lathe, place):
-    """What needs one says so, and what would bring it; `lathe info` too."""
+    """Errors name the missing component and how to get it; so does `lathe info`."""
     node = onnx.helper.make_node("RegexFullMatch", ["x"], ["y"], "words", pattern="a+")
     x, y = (onnx.helper.make_tensor_value_info(n, t, ["n"]) for n, t in (("x", onnx.TensorProto.STRING), ("y", onnx.TensorProto.BOOL)))
     model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", [x], [y]), opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=10)

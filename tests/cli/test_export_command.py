@@ -94,7 +94,7 @@ def test_options(lathe, place):
 
 @pytest.mark.parametrize("level", ["O1", "O2", "O3"])
 @pytest.mark.parametrize("fixture", ["bert_classes", "t5_past"])
-def test_optimised_files_are_of_the_opset_that_is_told(lathe, place, fixture, level):
+def test_optimized_files_are_of_the_opset_that_is_told(lathe, place, fixture, level):
     found = {}
     for name, asked in (("usual", ()), ("asked", ("--opset", "18"))):
         done = lathe("export", FIXTURES / fixture, "-o", name, "--optimize", level, *asked, "--validation-seconds", "5", "--json")

@@ -1,4 +1,4 @@
-"""Where files go, what is left of them when a command is ended, and that output which does not get out is noticed."""
+"""Tests where files are written, what is left when a command is killed, and that failed output is reported."""
 
 import json
 import os
@@ -348,7 +348,7 @@ def test_memory_is_limited(lathe, place):
 
 
 def test_what_is_folded_is_limited_too(lathe, place):
-    """What folding makes counts against --memory-limit, as against --fold-limit."""
+    """The results of folding count against --memory-limit, as against --fold-limit."""
     size = onnx.numpy_helper.from_array(np.array([8 << 20], np.int64), "size")
     nodes = [oh.make_node("ConstantOfShape", ["size"], ["zeros"]), oh.make_node("Cos", ["zeros"], ["ones"]), oh.make_node("Mul", ["x", "ones"], ["y"])]
     x, y = (oh.make_tensor_value_info(n, FLOAT, s) for n, s in (("x", [1]), ("y", [8 << 20])))
@@ -435,7 +435,7 @@ def test_types_that_numpy_lacks_come_back(lathe, place, name):
 
 @pytest.mark.parametrize("name", ["m.tflite", "m.TFLite", "m.gguf", "m.xml", "m.engine", "m.pt", "m.safetensors", "m.json"])
 def test_a_model_is_not_written_under_the_name_of_another_format(lathe, place, name):
-    """What is inside would not be what the name says."""
+    """The contents of such a file would not have the format that its name tells."""
     for words in ((), ("--optimize",), ("--opset", "17")):
         run = lathe("convert", "model.onnx", "-o", name, *words)
         assert run.returncode != 0 and "E6001" in run.stderr and ".onnx" in run.stderr and name in run.stderr

@@ -5,11 +5,11 @@ reference. A longer run, not a part of the tests:
     python tests/differential --problems 1000 --seed 1 --keep FOLDER     what was done already is not done again
     python tests/differential --result FOLDER     such a run as a document
     python tests/differential --known      the differences that were looked at, as docs/reference/differences.md has them
-    python tests/differential --contracts      how far answers may be from each other, as it has that
+    python tests/differential --tolerances      how far answers may be from each other, as it has that
 
 Whoever differs from Lathe, or runs what Lathe refuses, is told of with a line that says the whole problem. A difference is a
-place to look, not a verdict; what was looked at goes into known.py. Each operator has a process of its own: some problems end
-that of another implementation.
+place to look, not a verdict; what was looked at goes into the problems of the operator's folder (known.differs). Each operator has
+a process of its own: some problems end that of another implementation.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import multiprocessing
 import pathlib
 import tempfile
 
-import contracts
+import tolerances
 import generators
 import known
 import lathe
@@ -71,13 +71,13 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="where what each operator's problems gave is kept")
     parser.add_argument("--result", type=pathlib.Path, metavar="FOLDER", help="print the document of a kept run")
     parser.add_argument("--known", action="store_true", help="print the table of known differences")
-    parser.add_argument("--contracts", action="store_true", help="print the tables of accuracy")
+    parser.add_argument("--tolerances", action="store_true", help="print the tables of accuracy")
     options = parser.parse_args()
     if options.known:
         print(known.table(), end="")
         return
-    if options.contracts:
-        print(contracts.table(), end="")
+    if options.tolerances:
+        print(tolerances.table(), end="")
         return
     if options.result:
         print(result.document(options.result), end="")

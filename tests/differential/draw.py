@@ -1,23 +1,31 @@
-"""What generators draw problems with, and the table they enter."""
+"""Functions with which generators draw problems, and the tables that they register in."""
 
 from __future__ import annotations
 
 import numpy as np
 
 ALL = {}
+ELSEWHERE = {}  # {"file file" of tests/python: the operators that have their problems there}
 FLOATS = [np.float32, np.float64, np.float16]
 INTS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 NUMBERS = FLOATS + INTS
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -0.5, -2.5, np.inf, -np.inf, np.nan, 1e-40, 65504.0, 1e30]
+MOVED = [np.float32, np.int64, np.uint8, object, bool, np.float64]
 SMALL = [np.float32] * 4 + [np.float64, np.float16, np.int32, np.int64, np.uint8]
 
 
 def makes(*names):
     def register(generate):
+        """`generate(op, rng)` returns a Problem."""
         ALL.update(dict.fromkeys(names, generate))
         return generate
 
     return register
+
+
+def elsewhere(files, *names):
+    """These operators have no generator: these files test them."""
+    ELSEWHERE.setdefault(files, set()).update(names)
 
 
 def pick(rng, options):

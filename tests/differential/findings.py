@@ -5,7 +5,7 @@ import dataclasses
 import known
 import lathe
 import numpy_judges
-from contracts import Allowed
+from tolerances import Allowed
 from problem import difference, narrowed, run_lathe, run_onnxruntime, run_reference
 
 JUDGES = {"onnxruntime": run_onnxruntime, "onnx.reference": run_reference, "NumPy": numpy_judges.run}
@@ -57,13 +57,13 @@ def judge(p, tell=lambda who: None):
 
 
 def another(ours, newest):
-    """What differs where the newest form of the same problem gives something else."""
+    """Returns the difference if the newest form of the same problem gives another result."""
     theirs, wrong = attempt(run_lathe, newest, "cpu")
     return f"the newest form is refused: {wrong}" if theirs is None else difference(ours, theirs, Allowed(newest, None, solve))
 
 
 def hear(j, form, name, run, ours, wrong):
-    """What one of the others says of one form of the problem."""
+    """Records the answer of one other implementation to one form of the problem."""
     theirs, _ = attempt(run, form)
     if theirs is None:
         return

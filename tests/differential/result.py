@@ -23,7 +23,7 @@ Made by `python tests/differential --problems {problems} --seed {seed} --keep FO
 
 {total} problems of {operators} operators. Lathe's two backends agree on all of them but as said below, and so does whoever else
 answers; what differs is counted by why: the words are those of [the table](differences.md). NumPy's are six
-operators written down in tests/differential/numpy_judges.py. "No judge": nobody else ran it; of these, Lathe's two backends are
+operators written down in their folders (judges, in src/ops/<folder>/<folder>_problems.py). "No judge": nobody else ran it; of these, Lathe's two backends are
 held against each other.
 
 | operator | problems | {judges} | no judge | known differences | others |

@@ -1,4 +1,4 @@
-"""What the problems of one operator gave."""
+"""The results of the problems of one operator."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Tally:
 
     @classmethod
     def kept(cls, folder, name, seed, problems):
-        """Of a run of as many problems from this seed; else None."""
+        """Returns the stored tally if it is of a run of as many problems from this seed; else None."""
         path = folder / f"{name}.json"
         if not path.exists():
             return None

@@ -28,15 +28,15 @@ void convert(Bytes data) {
   };
   const Outcome want = outcome_of(m, inputs, "reference");
   if (want.build != Code::none || want.run != Code::none) return;
-  // What cannot run may be found out sooner in other words.
+  // If the original fails, its decomposition may fail earlier, with another error.
   for (const Diagnostic& d : check(older))
     must(d.severity != Diagnostic::Severity::error, "what is written is accepted");
   got = outcome_of(older, inputs, "reference");
-  // Other words may take more memory.
+  // A decomposition may take more memory.
   for (const Code c : {got.build, got.run})
     if (c == Code::run_out_of_memory || c == Code::run_memory_limit) return;
   must(got.build == Code::none && got.run == Code::none, "what is written runs where the original does");
-  // On how a node's numbers were rounded, shapes of later ones may hang.
+  // Shapes of later nodes may depend on how a node's numbers were rounded.
   if (!says_the_same_again(m) || m.proto.graph->node.size() > 1) return;
   for (const auto& [name, value] : want.values) {
     const Value& other = got.values.at(name);

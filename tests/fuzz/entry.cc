@@ -1,4 +1,4 @@
-// What libFuzzer calls: one target, named when this is compiled.
+// The function that libFuzzer calls: it runs one target, which is named when this is compiled.
 #include "fuzz/targets.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -14,7 +14,7 @@ namespace lathe::fuzz {
 void import(Bytes data) {
   using namespace onnx;
   std::optional<Model> model;
-  // As the file, or as text, which small changes leave well-formed more often.
+  // The bytes are a file, or text, which small changes leave well-formed more often.
   if (code_of([&] { model = Model::parse(chars(data)); }) != Code::none)
     if (code_of([&] { model.emplace().proto = from_text<ModelProto>(chars(data)); }) != Code::none) return;
   bool accepted = true;

@@ -1,8 +1,9 @@
-// Engines of every level, of graphs whose sizes, axes and shapes only folding finds: drawn ones, and models
-// of files. What the graph as written refuses, every level refuses, and what it gives, every level gives.
+// Builds engines of every level, of graphs whose sizes, axes and shapes only folding finds: drawn ones, and
+// models of files. If the graph as written is refused, every level refuses it, and all levels give the same
+// results.
 #include <optional>
 
-#include "build/optimise.h"
+#include "compiler/optimize.h"
 #include "fuzz/outcome.h"
 #include "lathe/engine.h"
 #include "lathe/optimize.h"
@@ -14,7 +15,7 @@
 namespace lathe::fuzz {
 namespace {
 
-constexpr size_t most_nodes = 300;
+constexpr size_t max_nodes = 300;
 
 struct Fed {
   onnx::Model model;
@@ -22,7 +23,7 @@ struct Fed {
 };
 
 /// Some for a model of a file, whose open sizes are 3; nothing where that would be much.
-std::optional<NamedValues> made_inputs(const Graph& g) {
+std::optional<NamedValues> synthetic_inputs(const Graph& g) {
   NamedValues made;
   for (ValueId v : g.inputs()) {
     const ValueInfo& input = g.value(v);
@@ -51,14 +52,14 @@ std::optional<Fed> graph_of(Bytes data) {
   const bool is_file = data.size() > 8 && data[0] == 0x08 &&
                        code_of([&] { fed.model = onnx::Model::parse(chars(data)); }) == Code::none;
   if (is_file && fed.model.proto.graph && !fed.model.proto.graph->node.empty()) {
-    if (fed.model.proto.graph->node.size() > most_nodes) return std::nullopt;
+    if (fed.model.proto.graph->node.size() > max_nodes) return std::nullopt;
     return fed;
   }
   auto [model, inputs] = testing::draw_graph(data);
   return Fed{std::move(model), std::move(inputs)};
 }
 
-/// Those that nobody reads are what the graph gives: so there is something for passes to work on.
+/// Makes only values that nothing reads outputs, so that passes have something to change.
 void give_last_results(onnx::GraphProto& g) {
   std::set<std::string> read;
   for (const onnx::NodeProto& n : g.node) read.insert(n.input.begin(), n.input.end());
@@ -70,8 +71,8 @@ bool is_memory(Code c) { return c == Code::run_out_of_memory || c == Code::run_m
 }  // namespace
 
 void levels(Bytes data) {
-  constexpr size_t most_choices = 48;
-  const size_t hiding = std::min(most_choices, data.size() / 2);
+  constexpr size_t max_choices = 48;
+  const size_t hiding = std::min(max_choices, data.size() / 2);
   std::optional<Fed> fed = graph_of(data.first(data.size() - hiding));
   if (!fed) return;
   testing::Choices choose(data.last(hiding));
@@ -86,12 +87,13 @@ void levels(Bytes data) {
 
   std::unique_ptr<Graph> graph;
   if (code_of([&] { graph = import_model(m, SchemaCatalog::standard()); }) != Code::none) return;
-  if (!fed->inputs) fed->inputs = made_inputs(*graph);
+  if (!fed->inputs) fed->inputs = synthetic_inputs(*graph);
   BuildOptions options;
   options.threads = 1;
   options.memory_limit = options.fold_limit = uint64_t{16} << 20;
   sentence = testing::sentence_of([&] {
-    const Optimised done = optimise(*graph, SchemaCatalog::standard(), KernelCatalog::standard(), options);
+    const Optimized done =
+        optimize_graph(*graph, SchemaCatalog::standard(), KernelCatalog::standard(), options);
     if (!done.declined.empty()) throw Error(done.declined[0]);
     graph->check();
   });
@@ -125,8 +127,8 @@ void levels(Bytes data) {
     if (!fed->inputs || !says_the_same_again(m) || is_memory(want.build) || is_memory(want.run) ||
         is_memory(got.build) || is_memory(got.run))
       continue;
-    // What only a branch that is never taken reads is not computed.
-    // Nor is what refuses tensors without elements always kept (passes/checks.h).
+    // Values that only a branch that is never taken reads are not computed. Nor are checks that refuse
+    // tensors without elements always kept (passes/checks.h).
     if (want.run != Code::none && (has_branches || has_empty)) continue;
     const bool runs = want.build == Code::none && want.run == Code::none;
     if (runs != (got.build == Code::none && got.run == Code::none))

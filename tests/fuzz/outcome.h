@@ -1,4 +1,4 @@
-// How a model that was drawn ends.
+// The outcome of a drawn model.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ inline Outcome outcome_of(const onnx::Model& m, const NamedValues& inputs, const
   return o;
 }
 
-/// Without random numbers, on which shapes may depend. Dropout has some where it trains.
+/// Returns whether no node has random numbers, on which shapes may depend. Dropout has some when it trains.
 inline bool says_the_same_again(const onnx::Model& m) {
   return std::ranges::all_of(m.proto.graph->node, [](const onnx::NodeProto& n) {
     return *n.op_type != "Dropout" &&
@@ -36,7 +36,7 @@ inline bool says_the_same_again(const onnx::Model& m) {
   });
 }
 
-/// Of the same type and shape.
+/// Returns whether type and shape are the same.
 inline bool same_form(const Value& a, const Value& b) {
   if (a.is_tensor() != b.is_tensor()) return false;
   return !a.is_tensor() ||

@@ -1,4 +1,4 @@
-// Whether both backends agree on what a graph is and gives.
+// Checks that both backends agree on the results of a graph.
 #include "fuzz/outcome.h"
 #include "lathe/onnx.h"
 #include "support/drawn_graph.h"

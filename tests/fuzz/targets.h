@@ -1,4 +1,5 @@
-// What fuzzing feeds: each takes any bytes and returns, whatever they say; what must not be aborts.
+// The targets of fuzzing: each takes any bytes and returns, whatever they are; it aborts if a property does
+// not hold.
 #pragma once
 
 #include <cstddef>

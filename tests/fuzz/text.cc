@@ -10,7 +10,7 @@ void text(Bytes data) {
   code_of([&] {
     const auto m = from_text<ModelProto>(chars(data));
     std::string printed;
-    // A parsed model may hold tensors whose numbers do not fit their type: these are not printed.
+    // A parsed model may have tensors whose numbers do not fit their type: these are not printed.
     if (code_of([&] { printed = to_text(m); }) != Code::none) return;
     ModelProto again;
     require(code_of([&] { again = from_text<ModelProto>(printed); }) == Code::none,

@@ -15,7 +15,7 @@ void wire(Bytes data) {
             "what was read is written so that it reads the same");
     each_tensor(m.proto, [&](const TensorProto& t) { code_of([&] { to_tensor(t, &m); }); });
   });
-  // Messages that stand alone in files.
+  // These messages can be files of their own.
   code_of([&] { to_tensor(parse<TensorProto>(chars(data))); });
   code_of([&] { to_value(parse<SequenceProto>(chars(data))); });
   code_of([&] { to_value(parse<MapProto>(chars(data))); });

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the documents: length of lines and pages, number of words, links, and that examples show nothing of the tests.
+"""Checks the documents: length of lines and pages, number of words, links, that examples show nothing of the tests, and
+that the tests which are named exist.
 
     docs.py [ROOT]
 
@@ -120,9 +121,23 @@ def shown_harness(pages):
     ]
 
 
+def unknown_tests(root, pages):
+    """Tests in C++ that a page names and that are neither a source below tests/ nor one of the programs, which are its folders."""
+    sources = {p.relative_to(root / "tests").with_suffix("").as_posix() for p in (root / "tests").rglob("*_test.cc")}
+    known = sources | {source.rpartition("/")[2] for source in sources}
+    known |= {source.rpartition("/")[0].replace("/", "_") + "_test" for source in sources}
+    return [
+        f"{name}:{number}: no test {test}"
+        for name, text in pages.items()
+        for number, line in enumerate(text.splitlines(), 1)
+        for test in re.findall(r"(?<![\w./*`])`?([a-z][\w/]*_test)\b(?![\w.(])", line)
+        if not test.startswith("test_") and test.removeprefix("tests/") not in known
+    ]
+
+
 def check(root):
     pages = documents(root)
-    faults = long_lines(pages) + long_pages(pages) + broken_links(root, pages) + shown_harness(pages)
+    faults = long_lines(pages) + long_pages(pages) + broken_links(root, pages) + shown_harness(pages) + unknown_tests(root, pages)
     total = sum(words(pages).values())
     if total > MOST_WORDS:
         faults.append(f"{total} words, {MOST_WORDS} at most: " + ", ".join(f"{name} {n}" for name, n in sorted(words(pages).items(), key=lambda w: -w[1])))

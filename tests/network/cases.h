@@ -1,4 +1,4 @@
-// Networks that every runner of tests/network_test.cc runs: one or more of every family of layers.
+// Networks that every runner of tests/network/network_test.cc runs: one or more of every family of layers.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ struct NetworkCase {
   NamedValues inputs = {};                    // others are made up, at the sizes
   std::map<std::string, Value> outputs = {};  // what is known beforehand
   std::map<std::string, int64_t, std::less<>> sizes = {{"N", 2}, {"S", 3}};
-  /// Of what was removed and exchanged ids are left: what is printed has others.
+  /// True if layers were removed or replaced: their ids stay unused, so the printed network has other ids.
   bool edited = false;
 
   Network network() const {
@@ -26,15 +26,16 @@ struct NetworkCase {
     return n;
   }
   NamedValues values() const;
-  /// Those with constants of many sorts, in bodies too: what is printed with a file of weights.
+  /// True for cases that are printed with a file of weights: they have constants of many sorts, in bodies
+  /// too.
   bool printed_with_weights() const {
     for (const char* start :
          {"convolution", "normalization", "quantize", "matrix", "einsum", "loop", "if_", "one_hot"})
       if (name.starts_with(start)) return true;
     return false;
   }
-  /// Those with bodies, several outputs, layers of several operators: what models that were read are printed
-  /// with.
+  /// True for cases that are printed as models that were read: they have bodies, several outputs, layers of
+  /// several operators.
   bool printed_as_read() const {
     for (const char* start :
          {"loop", "if_", "assertion", "operators", "defaults", "slice_", "topk", "dynamic_"})

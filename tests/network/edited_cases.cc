@@ -46,7 +46,7 @@ std::vector<NetworkCase> edited_cases() {
     n.remove(gone);
     n.add_unary(x, UnaryOperation::tan, "unused");
     n.remove_unused();
-    // What a layer made for itself is read by another one too.
+    // Another layer reads a value that a layer made for itself.
     n.mark_output(n.add_identity(*n.find_tensor("product/Transpose")), "turned");
   });
   add("edited_inside", [](Network& n) {

@@ -153,19 +153,19 @@ std::vector<NetworkCase> element_cases() {
                         floats({4}, {-0.0f, inf, std::numeric_limits<float>::quiet_NaN(), 1e-42f}), "c");
                     out(n, n.add_select(n.add_input("pick", DataType::boolean, {4}), c, in(n, "x", {4})));
                   }});
-  list.push_back({"constants_of_all_types", [](Network& n) {
-                    int64_t i = 0;
-                    for (const DataType t :
-                         {DataType::float16, DataType::bfloat16, DataType::float64, DataType::int8,
-                          DataType::uint8, DataType::int16, DataType::uint16, DataType::int32,
-                          DataType::uint32, DataType::uint64, DataType::boolean}) {
-                      Tensor c(t, {3});
-                      std::memset(c.data(), t == DataType::boolean ? 1 : 0x93, c.bytes());
-                      out(n, n.add_identity(n.add_constant(c)), "y" + std::to_string(i++));
-                    }
-                    const Tensor words = tensor<std::string>({2}, {"\"q\" \\ ?\?=", std::string("\0\xff", 2)});
-                    out(n, n.add_identity(n.add_constant(words)), "words");
-                  }});
+  list.push_back(
+      {"constants_of_all_types", [](Network& n) {
+         int64_t i = 0;
+         for (const DataType t : {DataType::float16, DataType::bfloat16, DataType::float64, DataType::int8,
+                                  DataType::uint8, DataType::int16, DataType::uint16, DataType::int32,
+                                  DataType::uint32, DataType::uint64, DataType::boolean}) {
+           Tensor c(t, {3});
+           std::memset(c.data(), t == DataType::boolean ? 1 : 0x93, c.bytes());
+           out(n, n.add_identity(n.add_constant(c)), "y" + std::to_string(i++));
+         }
+         const Tensor words = tensor<std::string>({2}, {"\"q\" \\ ?\?=", std::string("\0\xff", 2)});
+         out(n, n.add_identity(n.add_constant(words)), "words");
+       }});
   return list;
 }
 

@@ -20,7 +20,7 @@ void fill(nn::Module& m) {
   }
 }
 
-/// `call` gives what is made of the inputs of these shapes.
+/// `call` returns the results for inputs of these shapes.
 template <class M>
 NetworkCase module(const std::string& name, M m, const std::vector<Sizes>& inputs,
                    std::function<Refs(const M&, const Refs&)> call) {
@@ -38,7 +38,7 @@ NetworkCase module(const std::string& name, M m, const std::vector<Sizes>& input
             for (size_t i = 0; i < results.size(); ++i) n.mark_output(results[i], "y" + std::to_string(i));
           }};
 }
-/// Of one tensor.
+/// A module that takes one tensor.
 template <class M>
 NetworkCase module(const std::string& name, M m, const Sizes& x) {
   return module<M>(name, std::move(m), {x}, [](const M& made, const Refs& in) { return Refs{made(in[0])}; });

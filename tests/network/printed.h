@@ -8,6 +8,6 @@
 #include "lathe/network.h"
 
 extern const std::map<std::string, lathe::Network (*)()> printed_networks;
-/// Those whose constants are in a file beside the source, NAME.safetensors of a folder.
+/// Functions for cases whose constants are in a file beside the source, NAME.safetensors of a folder.
 extern const std::map<std::string, lathe::Network (*)(const std::filesystem::path&)> printed_with_weights;
 extern const std::filesystem::path printed_weights;

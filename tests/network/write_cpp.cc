@@ -1,4 +1,4 @@
-// Writes the C++ source of all cases' networks, for network_test to compile and hold against the networks
+// Writes the C++ source of all cases' networks, for network_test to compile and compare with the networks
 // themselves.
 #include <cstdio>
 #include <filesystem>

@@ -1,5 +1,4 @@
-// A kernel that is wrong: Hardmax of doubles, which has no faster one, gives zeros. For `lathe verify` to
-// find.
+// A wrong kernel for `lathe verify` to find: Hardmax of doubles, which has no faster kernel, gives zeros.
 #include "lathe/backend.h"
 
 extern "C" LATHE_API int lathe_plugin_abi() { return lathe::plugin_abi; }

@@ -1,5 +1,5 @@
-// A second device that the host cannot touch: its addresses are pages without access, its memory is
-// elsewhere, and its queue does nothing until somebody waits for it. Brings the device "fake", kernels for
+// A second device that the host cannot access: its addresses are pages without access, its memory is
+// elsewhere, and its queue does nothing until somebody waits for it. Provides the device "fake", kernels for
 // it, and operators in the domain "fake".
 #include <sys/mman.h>
 
@@ -103,7 +103,7 @@ void add_on_host(KernelCall& c) {
   for (size_t i = 0; i < y.size(); ++i) y[i] = a[i] + b[i];
 }
 
-/// As many ones as the first element says.
+/// Returns as many ones as the first element says.
 void ones_on_host(KernelCall& c) {
   const auto n = static_cast<int64_t>(c.input(0).as<float>()[0]);
   for (float& y : c.output(0, DataType::float32, Shape{n}).as<float>()) y = 1;

@@ -11,7 +11,8 @@ from support import ROOT
 sys.path.insert(0, str(ROOT / "tests/documents"))
 from document_examples import examples  # noqa: E402
 
-# What the examples of these are compiled and run by: lathe_examples in tests/CMakeLists.txt, and test_documented.py.
+# The examples of these documents are compiled and run by lathe_examples in tests/CMakeLists.txt, and by
+# test_documented.py.
 BOTH = "guide/network guide/layers reference/checkpoints guide/refit guide/modules guide/export reference/tokenizer guide/run guide/profile guide/quickstart"
 CPP_DOCUMENTS = [*BOTH.split(), "internals/runtime"]
 PYTHON_DOCUMENTS = [*BOTH.split(), "guide/python"]
@@ -32,8 +33,9 @@ def blocks(document, language):
 
 
 class Declarations:
-    """What a header declares: `calls` ("Class::method" and "function") and `fields`, each with the words of its type, `bases` of
-    classes, and names that stand for others. Overriding methods are the calls that they override; constructors come with what is done to their objects."""
+    """The declarations of a header: `calls` ("Class::method" and "function") and `fields`, each with the words of its
+    type, `bases` of classes, and aliases. Overriding methods are the calls that they override; constructors come with
+    what is done to their objects."""
 
     def __init__(self, path):
         self.calls, self.bases, self.aliases, self.fields = {}, {}, {}, {}
@@ -55,7 +57,7 @@ class Declarations:
                     statement = ""
                     i += 1
                     continue
-                level = 0  # a function's body, an initialiser, an enumeration: skipped
+                level = 0  # a function's body, an initializer, an enumeration: skipped
                 while True:
                     level += {"{": 1, "}": -1}.get(code[i], 0)
                     i += 1
@@ -186,7 +188,7 @@ class Interface:
             known = self.class_in([m[2] or m[6]]) or self.class_in(re.findall(r"\w+", m[3] or m[7] or ""))
             if known:
                 variables.setdefault(m[4] or m[8], known)
-        # What is assigned or looped over, in order: later ones are of earlier ones.
+        # Variables that are assigned or looped over, in order, because later ones depend on earlier ones.
         for m in re.finditer(r"\b(\w+)\s*(?:=(?!=)|(?<!:):(?!:))", code):
             if m[1] in variables:
                 continue

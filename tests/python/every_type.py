@@ -98,7 +98,7 @@ class Single:
 
     @property
     def turn(self):
-        """What makes real numbers complex: with products inside, sums of products would no longer be those of the real ones."""
+        """The factor that makes real numbers complex: 1 for products, whose sums it would change."""
         return 1 if any(a.name == "reduction" and a.s == b"mul" for a in self.node.attribute) else 1 + 2j
 
     def with_values(self, values):
@@ -186,7 +186,7 @@ def as_kind(wide, kind, turn=1 + 2j):
 
 
 def widest(kind, allowed):
-    """What `kind` is judged by: the first of these that is allowed beside it."""
+    """Returns the type that `kind` is compared with: the first of these that is allowed beside it."""
     target = dtype(kind)
     names = ["int64", "int32", "uint8"] if target.kind in "iubO" or target.name.startswith(("int", "uint")) else ["double", "float"]
     found = [f"tensor({n})" for n in names if f"tensor({n})" in allowed and f"tensor({n})" != kind]

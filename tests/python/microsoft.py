@@ -52,7 +52,7 @@ def answers(op, inputs, attributes=None, outputs=1, constant=(), domain=MICROSOF
 
 
 def compare(op, inputs, attributes=None, outputs=1, constant=(), tolerance=1e-4, steps=0, want=None, specified=lambda i, v: v, free=False, domain=MICROSOFT):
-    """`steps`: by how many quantisation steps integers may differ where rounding meets a border. `want`: what is expected where ONNX
+    """`steps`: by how many quantization steps integers may differ where rounding meets a border. `want`: what is expected where ONNX
     Runtime's CPU provider does not run the operator. `specified`: of output i, what the operator gives a meaning to. `free`: all sizes
     but the last one are symbols, equal ones the same. `domain`: "" for what ONNX Runtime puts among the standard's operators."""
     model = model_of(op, inputs, attributes or {}, outputs, constant, domain)

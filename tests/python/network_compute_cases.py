@@ -387,10 +387,10 @@ case(
     "rotary_embedding_part",
     {"x": rand(2, 3, 12), "cos": rand(2, 3, 1, seed=1), "sin": rand(2, 3, 1, seed=2)},
     lambda n, x, cos, sin: n.add_rotary_embedding(x, cos, sin, rotary_size=2, heads=3),
-    lambda x, cos, sin: turned_part(x.reshape(2, 3, 3, 4), cos[:, :, None], sin[:, :, None]).reshape(2, 3, 12),
+    lambda x, cos, sin: rotated_part(x.reshape(2, 3, 3, 4), cos[:, :, None], sin[:, :, None]).reshape(2, 3, 12),
 )
 
 
-def turned_part(x, c, s):
+def rotated_part(x, c, s):
     a, b = x[..., :1], x[..., 1:2]
     return np.concatenate([a * c - b * s, a * s + b * c, x[..., 2:]], -1)

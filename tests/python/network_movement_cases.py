@@ -304,7 +304,7 @@ def antialiased(x, axis, size):
     """Triangles as wide as the output's pixels."""
     length = x.shape[axis]
     scale = length / size
-    centres = (np.arange(size) + 0.5) * scale - 0.5
-    weights = np.maximum(0, 1 - np.abs(centres[:, None] - np.arange(length)) / scale)
+    centers = (np.arange(size) + 0.5) * scale - 0.5
+    weights = np.maximum(0, 1 - np.abs(centers[:, None] - np.arange(length)) / scale)
     weights /= weights.sum(1, keepdims=True)
     return np.moveaxis(np.tensordot(weights, np.moveaxis(x, axis, 0), 1), 0, axis).astype(np.float32)

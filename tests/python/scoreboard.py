@@ -104,9 +104,9 @@ def run_python():
 
 def run_cpp(build):
     """The same by the C++ runner, in the dress `cpu`."""
-    environment = {**os.environ, "LATHE_DRESS": "cpu", "LATHE_CASE": "_"}
+    environment = {**os.environ, "LATHE_CONFIGURATION": "cpu", "LATHE_CASE": "_"}
     chosen = ":".join(f"Conformance.{test}" for test in CPP_TESTS)
-    run = subprocess.run([build / "tests" / "conformance_test", f"--gtest_filter={chosen}"], env=environment, text=True, capture_output=True)
+    run = subprocess.run([build / "tests" / "models_test", f"--gtest_filter={chosen}"], env=environment, text=True, capture_output=True)
     verdicts, kind = collections.defaultdict(dict), None
     for line in run.stdout.splitlines():
         if started := re.match(r"\[ RUN +\] Conformance\.(\w+)", line):
@@ -126,7 +126,7 @@ def failing(verdicts):
 
 
 def documented():
-    """What the document says: ({category: (python, cpp)}, cases that do not pass)."""
+    """Returns what the document says: ({category: (python, cpp)}, cases that do not pass)."""
     text = DOCUMENT.read_text()
     rows = re.findall(r"^\| ([^|]+?) \| (\d+) of (\d+) \| (\d+) of (\d+) \|$", text, re.M)
     titles = {title: kind for kind, title in CATEGORIES.items()}
@@ -158,7 +158,7 @@ def page(python, cpp):
         "# The backend scoreboard",
         "",
         "The onnx package has a suite of cases that every implementation can be held against. This page is made of a run by",
-        "`python tests/python/scoreboard.py`; `conformance_test` and `tests/python/test_onnx_backend.py` hold it against theirs.",
+        "`python tests/python/scoreboard.py`; `models_test` and `tests/python/test_onnx_backend.py` hold it against theirs.",
         "",
         f"Run on {datetime.date.today().isoformat()} after commit {commit}: onnx {onnx.__version__}, NumPy {numpy.__version__}, "
         f"ml_dtypes {ml_dtypes.__version__}, Python {platform.python_version()}.",
@@ -210,7 +210,7 @@ def page(python, cpp):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release", help="where conformance_test was built")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release", help="where models_test was built")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         os.environ["ONNX_HOME"] = home

@@ -1,4 +1,4 @@
-"""Where the shared data are, and how small models are made."""
+"""Paths of the shared data, and functions that make small models."""
 
 import json
 import os
@@ -27,16 +27,16 @@ def shared(*parts):
     return path
 
 
-def built_tool(name, room="tests"):
+def built_tool(name, folder_name="tests"):
     """A program of tests/tools, or of another room (LATHE_BUILD names the build's folder; default: the newest under build/)."""
     folders = [pathlib.Path(os.environ["LATHE_BUILD"])] if "LATHE_BUILD" in os.environ else sorted(ROOT.glob("build/*"))
-    found = [path for path in (folder / room / name for folder in folders) if path.exists()]
+    found = [path for path in (folder / folder_name / name for folder in folders) if path.exists()]
     if not found:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{name} is not built: cmake --build --preset release")
     return max(found, key=lambda path: path.stat().st_mtime)
 
 
-# Where operators take weights, and the zero points of these.
+# The inputs at which operators take weights, and the zero points of these.
 WEIGHTS = {
     "QLinearConv": (3, 5),
     "QLinearMatMul": (3, 5),
@@ -87,8 +87,8 @@ def onnxruntime_session(path):
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def unoptimised_session(model):
-    """Of a model as written: ONNX Runtime's own optimiser would take out what is to be tried."""
+def unoptimized_session(model):
+    """Returns a session of the model as written: ONNX Runtime's own optimizer would remove what is to be tested."""
     import onnxruntime as ort
 
     options = ort.SessionOptions()

@@ -100,18 +100,19 @@ def page():
     lines += [
         "`ai.onnx.preview.training.Gradient` becomes ordinary operators when a file is read: the derivative of the sum of all elements of y, in",
         "the same graph. What it gives may be the y of another Gradient. Any operators may give what does not depend on xs, and those of",
-        "integers and truths whatever depends on them; between xs and y of floats may stand:",
+        "integers and booleans whatever depends on them; between xs and y of floats may stand:",
         "",
         f"{names}.",
         "",
     ]
-    lines += ["| operator | version | types | fast |", "|---|---|---|---|"]
+    lines += ["*Folder* is where all of an operator is, under `src/ops`.", ""]
+    lines += ["| operator | folder | version | types | fast |", "|---|---|---|---|---|"]
     for op in ops:
         for i, v in enumerate(op["versions"]):
             newest = i == len(op["versions"]) - 1
             types = "ended" if v["deprecated"] else "; ".join(f"{name}: {grouped(t)}" for name, t in v["types"].items()) or "–"
             fast = grouped(op["fast"]) if newest else ""
-            lines.append(f"| {shown(op['domain'], op['name'])} | {v['since']} | {types} | {fast} |")
+            lines.append(f"| {shown(op['domain'], op['name'])} | {op['folder']} | {v['since']} | {types} | {fast} |")
     return "\n".join(lines) + "\n"
 
 

@@ -89,7 +89,7 @@ def test_the_tables_name_all_models_and_what_is_required(quick):
         assert heading in text
 
 
-def test_the_optimised_models_run_in_onnx_runtime_with_equal_results(quick, tmp_path):
+def test_the_optimized_models_run_in_onnx_runtime_with_equal_results(quick, tmp_path):
     """LATHE_WHOLE_TABLE=1: all models of the table, not only the small ones. The small ones are made by the fixture."""
     ort = pytest.importorskip("onnxruntime")
     compare, models, *_ = modules()
@@ -102,15 +102,15 @@ def test_the_optimised_models_run_in_onnx_runtime_with_equal_results(quick, tmp_
 
     for entry in entries:
         made = models.make(entry, ROOT / "build" / "bench-models")
-        saved = tmp_path / "optimised.onnx"
+        saved = tmp_path / "optimized.onnx"
         command = [built_tool("lathe", "cli"), "convert", made.path, "-o", saved, "--optimize", "--level=all"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, f"{entry.name}: {done.stderr[-500:]}"
-        optimised = onnx.load(saved)
-        assert {o.domain for o in optimised.opset_import} <= {"", "ai.onnx.ml"} and not optimised.functions, entry.name
-        del optimised
+        optimized = onnx.load(saved)
+        assert {o.domain for o in optimized.opset_import} <= {"", "ai.onnx.ml"} and not optimized.functions, entry.name
+        del optimized
         for got, want in zip(answers(saved, made.feeds), answers(made.path, made.feeds), strict=True):
-            apart, agree = compare.difference(got, want, made.quantised)
+            apart, agree = compare.difference(got, want, made.quantized)
             print(f"{entry.name}: differs by {apart:.1e}")
             assert agree, f"{entry.name}: differs by {apart}"
 

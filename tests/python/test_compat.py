@@ -280,7 +280,7 @@ def test_options_have_the_same_defaults(ort):
         options.intra_op_num_threads = "many"
 
 
-def test_the_level_of_optimisation_decides_what_is_left():
+def test_the_level_of_optimization_decides_what_is_left():
     """x + 0 goes at the first level; Erf's GELU becomes one operator at the second; chains run as one at the last."""
     text = """<ir_version: 10, opset_import: ["": 20]> g (float[2, 3] x) => (float[2, 3] y)
       <float zero = {0}, float root = {1.4142135}, float one = {1}, float half = {0.5}>
@@ -311,7 +311,7 @@ def test_free_dimension_override(ort, data):
 def test_refused_options_say_so():
     options = ours.SessionOptions()
     for act in (
-        lambda: setattr(options, "optimized_model_filepath", "optimised.onnx"),
+        lambda: setattr(options, "optimized_model_filepath", "optimized.onnx"),
         lambda: options.register_custom_ops_library("x.so"),
         lambda: options.add_session_config_entry("session.load_model_format", "ORT"),
     ):

@@ -9,7 +9,7 @@ import pytest
 import lathe
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "differential"))
-import contracts  # noqa: E402
+import tolerances  # noqa: E402
 import generators  # noqa: E402
 import known  # noqa: E402
 from findings import judge  # noqa: E402
@@ -17,28 +17,20 @@ from tally import problem  # noqa: E402
 
 ROUNDS, SEED = 20, 2026
 SUPPORTED = {op["name"] for op in lathe.operators()}  # what is missing, test_support_table tells
-# Which operators have their problems elsewhere.
-ELSEWHERE = {
-    "test_microsoft_operators.py test_microsoft_attention.py": {op["name"] for op in lathe.operators() if op["domain"] == "com.microsoft"} | {"SimplifiedLayerNormalization"},
-    "test_gradient.py": {"Gradient"},  # against differences of values
-    "test_image_decoder.py": {"ImageDecoder"},  # against Pillow
-    # Nobody draws the same numbers.
-    "test_random.py": {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"},
-}
 
 
 def test_tables_of_accuracy_are_the_codes():
-    assert contracts.table() in (pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference" / "differences.md").read_text()
+    assert tolerances.table() in (pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference" / "differences.md").read_text()
 
 
 def test_nothing_is_looser_than_its_declaration():
-    """Each number is a smaller one, each operator has one, and one size."""
-    declared = {op: c for (domain, op), c in contracts.declared().items() if op in generators.ALL and domain != "com.microsoft"}
-    fewer = [(op, epsilons) for epsilons, ops in contracts.HELD.items() for op in ops.split()]
-    assert len(dict(fewer)) == len(fewer)
-    assert [(op, n) for op, n in fewer if declared[op].exact or n >= declared[op].epsilons] == []
-    sizes = [*contracts.OF_TERMS, *contracts.OF_LARGEST, *contracts.OF_ONE]
-    assert len(set(sizes)) == len(sizes) and set(sizes) <= set(declared)
+    """Each number is a smaller one; that each operator has one, and one size, the tables see to where it enters."""
+    declared = {op: c for (domain, op), c in tolerances.declared().items() if op in generators.ALL and domain != "com.microsoft"}
+    assert [(op, n) for op, n in tolerances.HELD.items() if declared[op].exact or n >= declared[op].epsilons] == []
+    assert set(tolerances.SIZED) <= set(declared)
+    for enter in (tolerances.held_to, tolerances.sized):
+        with pytest.raises(ValueError, match="Conv"):
+            enter(2, "Conv")
 
 
 def test_a_known_difference_says_when():
@@ -49,10 +41,15 @@ def test_a_known_difference_says_when():
 
 
 def test_every_operator_has_problems():
-    assert SUPPORTED - set(generators.ALL) == set().union(*ELSEWHERE.values()) - set(generators.ALL)
+    assert SUPPORTED - set(generators.ALL) == set().union(*generators.ELSEWHERE.values()) - set(generators.ALL)
 
 
-@pytest.mark.parametrize("files, operators", ELSEWHERE.items(), ids=lambda v: v if isinstance(v, str) else "")
+def test_problems_lie_in_the_folders_of_their_operators():
+    places = {(op["name"], op["folder"]) for op in lathe.operators()}
+    assert set(generators.FOLDERS.items()) - places == {(op, folder) for op, folder in generators.FOLDERS.items() if op not in SUPPORTED}
+
+
+@pytest.mark.parametrize("files, operators", generators.ELSEWHERE.items(), ids=lambda v: v if isinstance(v, str) else "")
 def test_elsewhere_are_problems(files, operators):
     text = "".join((pathlib.Path(__file__).parent / name).read_text() for name in files.split())
     assert not {op for op in operators if f'"{op}"' not in text}

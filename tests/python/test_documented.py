@@ -11,7 +11,7 @@ from documented import CPP_DOCUMENTS, PYTHON_DOCUMENTS, Called, Declarations, In
 from lathe import exporters, nn
 from support import ROOT
 
-# Of whom engines are made inside; for the library's own rooms.
+# Calls for the library's own components, which need no examples.
 INSIDE = {"Engine::impl"}
 
 
@@ -60,7 +60,7 @@ def test_every_call_of_a_header_has_an_example(interface, header):
 
 
 def package():
-    """What the package and its classes for networks, engines, modules, refits, exports and texts offer."""
+    """Yields what the package and its classes for networks, engines, modules, refits, exports and texts offer."""
     for module in (nn, exporters):
         for name in module.__all__:
             yield name, getattr(module, name)

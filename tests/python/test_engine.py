@@ -466,9 +466,9 @@ def test_levels_and_passes(tmp_path):
 
     assert operators() == ["Swish"]
     assert operators(level="basic") == ["Sigmoid", "Mul"]
-    assert operators(passes=["-recognise-swish"]) == ["Pointwise"]  # the two in one step
-    assert operators(level="none", passes=["+recognise-swish"]) == ["Swish"]
-    assert operators(passes="-recognise-swish,-blocked-layout") == ["Pointwise"]
+    assert operators(passes=["-recognize-swish"]) == ["Pointwise"]  # the two in one step
+    assert operators(level="none", passes=["+recognize-swish"]) == ["Swish"]
+    assert operators(passes="-recognize-swish,-blocked-layout") == ["Pointwise"]
     with pytest.raises(lathe.Error, match="name of a pass.*; or '-' and the name of a rewrite: .*blocked-layout"):
         operators(passes=["-nothing"])
     with pytest.raises(ValueError, match="none, basic, extended or all"):

@@ -41,7 +41,7 @@ def _has(*names):
 
 BETWEEN = "there is nothing between two of them"
 NO_SUM = "texts do not add up"
-# What the schemas allow and has no meaning: in which nodes, and why.
+# Types that the schemas allow but that have no meaning: in which nodes, and why.
 SENSELESS = {
     ("", "Col2Im", "T", "tensor(string)"): (lambda case: True, NO_SUM),
     ("", "GridSample", "T1", "tensor(string)"): (_between("linear"), BETWEEN),
@@ -114,7 +114,7 @@ def try_case(case, schema, variable, kind, reached):
 
 
 def carry_all(key, schema, cases, reached):
-    """What is wrong; adds to `reached`."""
+    """Returns what is wrong; adds to `reached`."""
     wrong = []
     inputs = {p.type_str for p in schema.inputs}
     for variable, kind in sorted(wanted(schema) - reached):
@@ -134,7 +134,7 @@ def carry_all(key, schema, cases, reached):
     return wrong
 
 
-# What is carried over from cases has no use here: two variables go together, or numbers are drawn.
+# Cases cannot be carried over to these operators: two type variables depend on each other, or numbers are drawn.
 BY_HAND = {"Bernoulli", "Multinomial", "RandomNormalLike", "RandomUniformLike", "BitCast", "Cast", "CastLike", "SequenceInsert", "LabelEncoder", "OptionalHasElement", "OptionalGetElement", "Identity", "SequenceMap", "QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul", "CategoryMapper"}
 
 

@@ -20,7 +20,7 @@ from findings import judge  # noqa: E402
 from tally import drawn  # noqa: E402
 
 SEED, ENOUGH, TRIES = 7, 4, 400
-# Where the standard ended an operator; a file of such an opset cannot hold it.
+# The opsets at which the standard ended an operator; a file of such an opset cannot hold it.
 ENDED = {("", "Upsample", 10), ("", "Scatter", 11)}
 BY_HAND = {}
 

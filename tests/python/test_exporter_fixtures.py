@@ -1,4 +1,4 @@
-"""Every recorded checkpoint, exported and run in ONNX Runtime: the files compute what transformers computed, optimised or not."""
+"""Every recorded checkpoint, exported and run in ONNX Runtime: the files compute what transformers computed, optimized or not."""
 
 import json
 import pathlib
@@ -41,7 +41,7 @@ def of_tokens_that_count(name, value, mask):
 
 
 def of_tokens(name, value, inputs):
-    """Has it a place for every token?"""
+    """Returns whether the output has a row for every token."""
     return name.startswith("present.") or (value.ndim == 3 and value.shape[1] <= inputs["attention_mask"].shape[1])
 
 

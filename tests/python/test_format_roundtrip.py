@@ -103,7 +103,7 @@ def data_of(t):
     return np.ascontiguousarray(numpy_helper.to_array(t)).tobytes()
 
 
-# What the text has no place for.
+# Fields that the text format lacks.
 NOT_IN_TEXT = {
     onnx.ModelProto: ["training_info", "configuration"],
     onnx.GraphProto: ["doc_string", "metadata_props", "quantization_annotation"],

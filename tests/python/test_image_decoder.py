@@ -82,7 +82,7 @@ def test_every_kind_of_file(decode, kind, mode, options):
         read = PIL.open(io.BytesIO(stream.getvalue()))
         expected = np.asarray(read.convert("RGB")).astype(int)
         got = decode(stream.getvalue())
-        # Of inks, the two ways of rounding a product differ by one.
+        # For CMYK, the two ways of rounding a product differ by one.
         np.testing.assert_allclose(got.astype(int), expected, rtol=0, atol=1 if mode == "CMYK" else 0)
         np.testing.assert_array_equal(decode(stream.getvalue(), "BGR"), got[:, :, ::-1])
         gray = np.asarray(PIL.fromarray(got).convert("L"))

@@ -52,7 +52,7 @@ def is_close(got, want, tolerance):
 
 
 def facts_of(folder, saved):
-    """What import_tool says, which has "outputs" where the import went well, and what operators are missing."""
+    """Returns the output of import_tool, which has "outputs" if the import succeeded, and the missing operators."""
     run = subprocess.run([built_tool("import_tool"), folder / "model.onnx", saved], capture_output=True, text=True, timeout=120)
     assert run.returncode in (0, 1), run.stderr[-500:]
     facts = json.loads(run.stdout)
@@ -114,7 +114,7 @@ INFERRED_WRONGLY = "test_affine_grid_3d_expanded"
 
 @pytest.mark.parametrize("folder", CASES, ids=lambda f: f.name)
 def test_cases_of_the_standard_at_the_lowest_opset(folder, tmp_path):
-    """What onnx.checker accepts it accepts as saved, and what ONNX Runtime answers rightly it answers so again."""
+    """If onnx.checker accepts a model, or ONNX Runtime runs it rightly, they do so with the saved one."""
     saved = tmp_path / "saved.onnx"
     facts, missing = facts_of(folder, saved)
     if missing:  # test_onnx_backend counts these
@@ -125,7 +125,7 @@ def test_cases_of_the_standard_at_the_lowest_opset(folder, tmp_path):
         accepted = True
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError):
         accepted = False
-    # Outputs must say their shapes, which is not possible where nobody knows the rank.
+    # Outputs must declare their shapes, which is not possible if a rank is not known.
     if accepted and all(shape_of(t) is not None for t in facts["outputs"].values()):
         onnx.checker.check_model(onnx.load(saved), full_check=folder.name != INFERRED_WRONGLY)
     data = folder / "test_data_set_0"

@@ -1,5 +1,6 @@
-"""What is inferred is what comes out: over the backend suite and the models of others, with the outputs' declarations taken away, and
-once more with sizes of inputs that are symbols; and where the onnx package's inference knows a type or a size, ours knows the same."""
+"""Inferred types and shapes agree with results: over the backend suite and the models of others, without the outputs'
+declarations, and once more with symbols as sizes of inputs; and if the onnx package's inference knows a type or a size,
+ours knows the same."""
 
 import json
 import math
@@ -20,18 +21,18 @@ REAL = suite_cases.real_cases()
 CASES = suite_cases.all_cases() | REAL
 _, NOT_PASSING = scoreboard.documented()
 NAMES = sorted(set(CASES) - NOT_PASSING)
-# What the onnx package takes from the declaration of a body's output, which a file may have wrong.
+# Here the onnx package trusts the declaration of a body's output, which may be wrong in a file.
 DIFFERENT = {"test_loop11"}
 
 
-# A scale without axes takes a zero point of one element; whether a symbol is 1, nobody knows.
+# A scale without axes takes a zero point of one element; whether a symbol is 1 is not known.
 NEED_SIZES = {
     *(f"test_dequantizelinear_{kind}" for kind in ("e4m3fn_zero_point", "float4e2m1", "int2", "int4", "uint2", "uint4")),
     "test_quantizelinear_e4m3fn",
     "test_quantizelinear_e5m2",
 }
-# Operators whose output has as many elements as the data decide, however much else is known: what is found, what is in a picture or a
-# text, how often a body runs, which branch, and which item of a sequence.
+# Data decide how many elements these outputs have, however much else is known: what is found, what is in a picture or a
+# text, how often a body runs, which branch is taken, and which item of a sequence.
 DATA_DECIDES = set("NonMaxSuppression NonZero Unique ImageDecoder StringNormalizer StringSplit Loop SequenceAt ConcatFromSequence".split())
 
 def undeclared(model, symbols):
@@ -51,12 +52,12 @@ def undeclared(model, symbols):
 
 
 def evaluated(size, sizes):
-    """What an inferred size is with these sizes of inputs; None where it is not known."""
+    """Returns the value of an inferred size with these sizes of inputs; None if it is not known."""
     if size is None or isinstance(size, int):
         return size
     if re.search(r"\?", size):
         return None
-    # Symbols may be called anything; what is no plain name stands in quotes.
+    # Symbols may have any name; those that are no plain names are in quotes.
     names = "|".join(re.escape(name) for name in sorted(sizes, key=len, reverse=True) if not name.startswith('"'))
     text = re.sub(rf'"[^"]*"|(?<![\w.])(?:{names or "(?!)"})(?![\w.])', lambda m: str(sizes.get(m[0], m[0])), size)
     if '"' in text:
@@ -150,7 +151,7 @@ def with_parameters(case):
 
 @pytest.mark.filterwarnings("ignore")
 def test_only_data_leave_sizes_open():
-    """Where inputs have sizes and parameters are known, so is every size, but for these operators."""
+    """If inputs have sizes and parameters are known, so is every size, except for these operators."""
     decided = set()
     for name in NAMES:
         engine = lathe.build(with_parameters(CASES[name]).SerializeToString(), backend="reference", threads=1)

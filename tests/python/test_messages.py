@@ -1,4 +1,4 @@
-"""What errors say when they reach Python: always a `lathe.Error`, whatever bytes it speaks of, and what to do."""
+"""Errors reach Python as `lathe.Error`, whatever bytes they quote, and say what to do."""
 
 import onnx
 import onnx.helper as oh

@@ -201,7 +201,7 @@ def test_attention_with_values_of_another_width(rng):
 
 
 def test_attention_with_a_mask_for_all_places(rng):
-    """Of rank 4, which ONNX Runtime's CPU provider does not take; what these queries read of it, it does."""
+    """ONNX Runtime's CPU provider does not take masks of rank 4; it takes the part that these queries read."""
     p = Projection(rng)
     most = p.total + int(rng.integers(0, 3))
     mask = rng.integers(0, 2, (p.batch, 1, most, most)).astype(I32)
@@ -373,7 +373,7 @@ def test_group_query_both_ways(rng, form):
 
 
 def test_group_query_norms(rng):
-    """Of queries and keys, which ONNX Runtime's CPU provider leaves to others."""
+    """ONNX Runtime's CPU provider does not normalize queries and keys."""
     g = Groups(rng, prompt=True, cache=False)
     weights = [real(rng, g.size) for _ in range(2)]
 

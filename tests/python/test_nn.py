@@ -177,7 +177,7 @@ CALLS = {
 }
 
 
-class Turned(nn.Module):
+class Rotated(nn.Module):
     """A Rope by itself."""
 
     def __init__(self):
@@ -189,7 +189,7 @@ class Turned(nn.Module):
 
 
 class Heads(nn.Module):
-    """What Attention is made of."""
+    """The functions that Attention consists of."""
 
     def __init__(self):
         super().__init__()
@@ -206,7 +206,7 @@ class Heads(nn.Module):
         return nn.activate(self, "tanh", self.op("Mul", nn.merge_heads(self, y), self.factor))
 
 
-CALLS["Rope"] = (Turned, [(2, 2, 3, 8), np.array([[0, 1, 2], [5, 6, 7]])])
+CALLS["Rope"] = (Rotated, [(2, 2, 3, 8), np.array([[0, 1, 2], [5, 6, 7]])])
 CALLS["functions"] = (Heads, [(2, 3, 8), np.array([[1, 1, 1], [1, 1, 0]])])
 
 

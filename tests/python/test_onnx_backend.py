@@ -43,7 +43,7 @@ def test_cases_not_passing_are_cases():
 
 
 def test_a_scalar_in_a_sequence_never_passes():
-    """What test_loop16_seq_none expects is not even similar to itself."""
+    """The expected results of test_loop16_seq_none are not similar even to themselves."""
     _, expected = suite_cases.all_cases()["test_loop16_seq_none"].sets[0]
     with pytest.raises(TypeError):
         onnx.backend.test.runner.Runner.assert_similar_outputs(expected, expected, 1e-3, 1e-7)

@@ -105,9 +105,9 @@ for _schema in onnx.defs.get_all_schemas_with_history():
 OPERATORS = [op for op in lathe.operators() if (op["domain"], op["name"]) in HISTORY]
 
 
-# What ONNX Runtime writes into the standard's domain, and files therefore hold: operators, and versions of operators.
+# Operators and versions that ONNX Runtime writes into the standard's domain, so that files have them.
 EXTENSIONS = {"SimplifiedLayerNormalization"}
-# FlexAttention's is its form in memory.
+# The version of FlexAttention is the one that it has in memory.
 EXTRA_VERSIONS = {"LayerNormalization": {1}, "FlexAttention": {1000000}}
 # The standard ended these versions: files that hold them are upgraded, or read as before.
 ENDED_BUT_READ = {("GroupNormalization", 18), ("TreeEnsembleClassifier", 5), ("TreeEnsembleRegressor", 5)}

@@ -1,10 +1,10 @@
-"""What C++ offers, Python offers too, but for a list of wanted differences."""
+"""Python offers what C++ offers, except for a list of intended differences."""
 
 import lathe
 from documented import Interface, headers
 from lathe import exporters, nn
 
-# Classes whose work Python does in another way.
+# Python does the work of these classes in another way.
 WITHOUT = {
     "Activation": "nn.Activation is called; its name is what it was made with",
     "BuildOptions": "keyword arguments of lathe.build, and BuilderConfig",
@@ -27,7 +27,7 @@ WITHOUT = {
     "Transaction": "with network.transaction():",
 }
 
-# What is called otherwise: the place in the package.
+# Calls with another name: their place in the package.
 ELSEWHERE = {
     "Checkpoint::at": "lathe.Checkpoint.info",
     "Checkpoint::contains": "lathe.Checkpoint.__contains__",
@@ -89,7 +89,7 @@ ELSEWHERE = {
     "normalized_vision_config": "exporters.NormalizedConfig",
 }
 
-# What Python does not offer, and why.
+# Calls that Python does not offer, and why.
 WANTED = {
     "Engine::impl": "for the library's own rooms",
     "Linear::transposed": "what it was made with",
@@ -132,7 +132,7 @@ NAMES = {"ShapeProfile": "OptimizationProfile"}
 
 
 def place_of(owner, name):
-    """Where the package has a call of a header; None where it has not."""
+    """Returns the object of the package that has a call of a header; None if there is none."""
     owner = NAMES.get(owner, owner)
     for module in (lathe, nn, exporters):
         where = getattr(module, owner, None) if owner else module

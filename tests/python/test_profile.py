@@ -87,7 +87,7 @@ def engines():
 
 @pytest.mark.parametrize("ort", engines(), ids=lambda m: m.__name__)
 def test_onnxruntime_profiling(ort, data, tmp_path):
-    """What programs read of such a file is there in both."""
+    """Both files have the events that programs read."""
     s = session(ort, data, tmp_path / "run")
     assert s.get_profiling_start_time_ns() > 0
     for _ in range(3):

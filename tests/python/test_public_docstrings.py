@@ -183,13 +183,15 @@ def lacking_in_python() -> Iterator[str]:
         yield from lacking_in(path, tree.body)
 
 
-# What brings a name to Python, and how many arguments stand before the docstring: the module (of classes) and the name.
+# Patterns that bring a name to Python, and how many arguments precede the docstring: the module (of classes) and the
+# name, which bind_enum takes from the declaration.
 BINDINGS = {
     r"\.def(?:_static|_ro|_rw|_prop_ro|_prop_rw)?\(": 1,
     r"\bdef_submodule\(": 1,
     r"nb::class_<[^;{}()]*>(?: \w+)?\(": 2,
     r"nb::enum_<[^;{}()]*>(?: \w+)?\(": 2,
-    r"\b(?:bind_enum|bind_conv|bind_pool|bind_recurrent|layer|window_options|Options)<[^;{}()]*>\(": 2,
+    r"\bbind_enum<(?P<named>\w+)>\(": 1,
+    r"\b(?:bind_conv|bind_pool|bind_recurrent|layer|window_options|Options)<[^;{}()]*>\(": 2,
 }
 TOKEN = re.compile(r"""R"\(.*?\)"|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])'|//[^\n]*|[()\[\]{},]|[^"'()\[\]{},/]+|/""", re.S)
 
@@ -221,9 +223,11 @@ def lacking_in_bindings() -> Iterator[str]:
         for pattern, before in BINDINGS.items():
             for call in re.finditer(pattern, text):
                 arguments = arguments_at(text, call.end())
-                if len(arguments) < before or not arguments[before - 1].startswith('"'):
-                    continue  # a constructor, or what a helper is given under another name
-                name = arguments[before - 1].strip('"')
+                name = call.groupdict().get("named")
+                if not name:
+                    if len(arguments) < before or not arguments[before - 1].startswith('"'):
+                        continue  # a constructor, or what a helper is given under another name
+                    name = arguments[before - 1].strip('"')
                 doc = next((a for a in arguments[before:] if a.startswith('"')), None)
                 if name.startswith("__") or (doc and not FRAGMENT.match(doc.strip('"'))):
                     continue

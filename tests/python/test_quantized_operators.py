@@ -1,4 +1,4 @@
-"""Operators between quantized values: what the optimiser makes of them is within one step of the graph as it is, and what it writes for
+"""Operators between quantized values: what the optimizer makes of them is within one step of the graph as it is, and what it writes for
 others runs in ONNX Runtime."""
 
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 import lathe
 from quantized_graphs import OPERATORS, STEPS, graph
-from support import built_tool, unoptimised_session
+from support import built_tool, unoptimized_session
 
 OPSETS = {"uint8": (13, 17, 21, 23), "int8": (13, 17, 21, 23), "uint16": (21, 23), "int16": (21, 23)}
 
@@ -47,7 +47,7 @@ def test_what_is_written_runs_where_the_given_model_runs(kind, opset, tmp_path):
         for same_scale in (False, True):
             model, step = graph(operator, kind, opset, same_scale)
             try:
-                want = [unoptimised_session(model).run(None, {"x": x})[0] for x in inputs()]
+                want = [unoptimized_session(model).run(None, {"x": x})[0] for x in inputs()]
             except Exception:  # versions and types that it does not have
                 continue
             onnx.save(model, tmp_path / "m.onnx")
@@ -56,7 +56,7 @@ def test_what_is_written_runs_where_the_given_model_runs(kind, opset, tmp_path):
             written = onnx.load(tmp_path / "o.onnx")
             onnx.checker.check_model(written, full_check=True)
             try:
-                after = unoptimised_session(written)
+                after = unoptimized_session(written)
             except Exception as e:
                 raise AssertionError(f"{operator}: {e}: {[n.op_type for n in written.graph.node]}") from e
             for x, w in zip(inputs(), want):

@@ -16,7 +16,7 @@ WEIGHTS = np.array([[0.1, 0.2, 0.7], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0]])
 with np.errstate(divide="ignore"):
     LOGITS = np.log(WEIGHTS).astype(np.float32)
 SAMPLES = 20000
-# What each is given, and what it is told.
+# The inputs and attributes of each operator.
 PROBLEMS = {
     "RandomUniform": ([], {"shape": SHAPE, "low": -1.0, "high": 3.0}),
     "RandomNormal": ([], {"shape": SHAPE, "mean": 2.0, "scale": 0.5}),
@@ -113,7 +113,7 @@ def test_normal(op):
 
 
 @pytest.mark.parametrize("op", ["RandomUniform", "RandomNormal"])
-def test_neighbours_do_not_know_each_other(op):
+def test_neighbors_do_not_know_each_other(op):
     """Neither along the rows, nor between seeds that follow each other."""
     y = drawn(op).astype(np.float64)
     bytes_, inputs = seeded(op, 8)

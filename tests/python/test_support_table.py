@@ -1,4 +1,4 @@
-"""What the standard allows is there: every operator, every version, every type. docs/reference/operators.md is what the library says now."""
+"""Lathe has every operator, version and type of the standard, and docs/reference/operators.md lists what it has."""
 
 import pytest
 

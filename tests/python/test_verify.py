@@ -1,4 +1,4 @@
-"""lathe.verify, as far as its words come through; tests/verify_test.cc plants faults."""
+"""lathe.verify, as far as its words come through; tests/verify/verify_test.cc plants faults."""
 
 import numpy as np
 import onnx

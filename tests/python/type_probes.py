@@ -14,7 +14,7 @@ from every_type import BACKENDS, NEWEST, dtype, element, number, run, same, valu
 
 
 class Probe:
-    """What the problems of one operator reach, and what went wrong."""
+    """The types that the problems of one operator reach, and what went wrong."""
 
     def __init__(self, domain, op):
         self.domain, self.op, self.reached, self.wrong = domain, op, set(), []
@@ -121,7 +121,7 @@ def of(t):
 
 @probe("SequenceConstruct", "SequenceEmpty", "SequenceInsert", "SequenceErase", "SequenceAt", "SequenceLength", "ConcatFromSequence", "SplitToSequence", "SequenceMap")
 def sequences(p):
-    """Of every type: built of two, one taken out, one put in, and so on; the operator asked for is the one that is looked at."""
+    """For every type: a sequence is built of two, one removed, one inserted, and so on, by the operator under test."""
     for t in p.kinds("S"):
         x, other = number(of(t), [1, 0, 1]), number(of(t), [0, 1, 0])
         given = {"x": (of(t), x), "other": (of(t), other), "s": (t, [x, other])}
@@ -372,12 +372,12 @@ TRAINING, ML = "ai.onnx.preview.training", "ai.onnx.ml"
 
 @probe("Gradient", domain=TRAINING)
 def gradient(p):
-    """y = x times z: the derivative is z, of whatever type that comes; of complex z its size stands there."""
+    """y = x · z, whose derivative is z, in any type of z; for complex z its size is used instead."""
     def info(name, t):
         return oh.make_tensor_value_info(name, element(t), [3])
 
     def derivative(b, t, z):
-        """Of z and x to a product in type t."""
+        """The derivative of a product of x, in type t, and z."""
         size = [node("Size", ["z"], ["n"]), node("Cast", ["n"], ["w"], to=element(t))]
         nodes = [*(size if "complex" in z else [node("Cast", ["z"], ["w"], to=element(t))]), node("Mul", ["x", "w"], ["y"]), node("Gradient", ["x", "z"], ["dx"], domain=TRAINING, xs=["x"], zs=["z"], y="y")]
         given = number(z, [1, 0, 1]) if z != "tensor(string)" else np.array(["1", "0", "1"], object)

@@ -1,5 +1,5 @@
-// Counts calls of operator new, and of aligned_alloc and posix_memalign (what the library asks big blocks
-// with), to show that something allocates nothing. Include in one source of a test.
+// Counts calls of operator new, and of aligned_alloc and posix_memalign (with which the library allocates big
+// blocks), to show that something allocates nothing. Include in one source of a test.
 #pragma once
 
 #include <malloc.h>
@@ -23,7 +23,7 @@ inline void* counted(std::size_t bytes, std::size_t alignment) {
 }
 }  // namespace lathe::test
 
-// Out of line: seen through, they look to gcc like new paired with free.
+// Not inlined, because gcc would warn of new paired with free.
 #define LATHE_COUNTED [[gnu::noinline]]
 LATHE_COUNTED void* operator new(std::size_t n) { return lathe::test::counted(n, alignof(std::max_align_t)); }
 LATHE_COUNTED void* operator new[](std::size_t n) {
@@ -35,7 +35,7 @@ LATHE_COUNTED void* operator new(std::size_t n, std::align_val_t a) {
 LATHE_COUNTED void* operator new[](std::size_t n, std::align_val_t a) {
   return lathe::test::counted(n, static_cast<std::size_t>(a));
 }
-// Those that report failure with a null pointer.
+// These report failure with a null pointer.
 LATHE_COUNTED void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
   return lathe::test::counted_or_null(n, alignof(std::max_align_t));
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "support/blocked_shapes.h"
-#include "support/sign_turner.h"
+#include "support/sign_flipper.h"
 
 namespace lathe::test {
 
@@ -34,7 +34,7 @@ inline Fenced blocked(const Fenced& x, int64_t batch, int64_t channels, int64_t 
   return y;
 }
 
-/// What a window sees: f(tap, index of the pixel) for all that is inside.
+/// Calls f(tap, index of the pixel) for every tap of a window that is inside the image.
 template <class F>
 void for_each_tap(const cpu::BlockedShape& s, int64_t oy, int64_t ox, F&& f) {
   for (int64_t i = 0; i < s.kernel[0]; ++i)
@@ -45,19 +45,19 @@ void for_each_tap(const cpu::BlockedShape& s, int64_t oy, int64_t ox, F&& f) {
     }
 }
 
-/// One algorithm on one shape: y of `size` floats, with the epilogue undone.
+/// Runs one algorithm on one shape; returns y of `size` floats, with the epilogue undone.
 using Run = std::function<void(float* y, void* scratch, KernelContext& c)>;
 inline std::vector<float> run(size_t size, size_t workspace, int threads, const Run& f) {
   Fenced y(size), scratch(workspace / sizeof(float));
   EXPECT_EQ(workspace % sizeof(float), 0u);
-  SignTurner turner(y);
-  EpilogueContext c(threads, &turner);
+  SignFlipper flipper(y);
+  EpilogueContext c(threads, &flipper);
   f(y.data(), scratch.data(), c);
   EXPECT_TRUE(y.intact());
   EXPECT_TRUE(scratch.intact());
-  EXPECT_TRUE(turner.once());
+  EXPECT_TRUE(flipper.once());
   EXPECT_EQ(c.polls > 0, size > 0);
-  return turner.undone();
+  return flipper.undone();
 }
 
 }  // namespace lathe::test

@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "cpu/blocked.h"
+#include "cpu/nchw16c/blocked.h"
 
 namespace lathe::test {
 
 inline std::string text(const cpu::BlockedShape& s) {
   std::string t = std::to_string(s.batch) + " images, " + std::to_string(s.channels) + " -> " +
-                  std::to_string(s.filters) + " channels" + (s.plain ? ", plain" : "");
+                  std::to_string(s.filters) + " channels" + (s.nchw ? ", NCHW" : "");
   for (int a = 0; a < 2; ++a)
     t += "; " + std::to_string(s.in[a]) + " -> " + std::to_string(s.out[a]) + " kernel " +
          std::to_string(s.kernel[a]) + " stride " + std::to_string(s.stride[a]) + " dilation " +

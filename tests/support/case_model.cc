@@ -25,7 +25,7 @@ onnx::AttributeProto attribute_of(const std::string& name, const AttributeValue&
   return a;
 }
 
-/// What one unit in the last place is worth, relative to the value.
+/// One unit in the last place, relative to the value.
 double epsilon_of(DataType t) {
   switch (t) {
     case DataType::float64:
@@ -124,7 +124,7 @@ Tolerance tolerance_of(const OpCase& c, const Value& v) {
   if (c.rtol || c.atol) return {c.rtol, c.atol};
   const OpSchema* schema = SchemaCatalog::standard().find(c.domain, c.op);
   if (!schema || !v.is_tensor() || !is_float(v.tensor().type())) return {0, 0};
-  const NumericContract& n = schema->contract();
+  const ToleranceSpec& n = schema->tolerance();
   if (n.exact) return {0, 0};
   double e = n.epsilons * epsilon_of(v.tensor().type());
   if (n.per_reduced) {
@@ -139,7 +139,7 @@ Tolerance tolerance_of(const OpCase& c, const Value& v) {
 
 bool is_random(const OpCase& c) {
   const OpSchema* s = SchemaCatalog::standard().find(c.domain, c.op);
-  return s && s->contract().random;
+  return s && s->tolerance().random;
 }
 
 }  // namespace lathe::testing

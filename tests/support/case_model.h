@@ -9,18 +9,19 @@ namespace lathe::testing {
 /// Inputs are named "x0", "x1", … (absent ones ""), outputs "y0", …. Constant inputs become initializers.
 /// Output types are left open.
 onnx::ModelProto model_of(const OpCase& c);
-/// What a graph that takes `v` declares: a tensor's element type and shape, or a sequence's element type.
+/// Returns the type that a graph with the input `v` declares: a tensor's element type and shape, or a
+/// sequence's element type.
 onnx::TypeProto type_of_value(const Value& v);
-/// The inputs that the model asks for, in order.
+/// The inputs that the model requires, in order.
 std::vector<Value> inputs_of(const OpCase& c);
 
 struct Tolerance {
   double rtol, atol;
 };
-/// How far `v`, an output, may be off: the operator's contract in numbers. The reduction length is bounded by
-/// the largest input; magnitudes of the cases are about 1.
+/// Returns how far `v`, an output, may be off: the operator's tolerance in numbers. The reduction length is
+/// bounded by the largest input; magnitudes of the cases are about 1.
 Tolerance tolerance_of(const OpCase& c, const Value& v);
-/// Whether no two runs agree.
+/// Returns whether two runs may differ.
 bool is_random(const OpCase& c);
 
 }  // namespace lathe::testing

@@ -6,7 +6,7 @@
 
 namespace lathe::testing {
 
-/// Choices made by the bytes that fuzzing gives; 0 when none are left.
+/// Makes choices by the bytes of the fuzzer; 0 if none are left.
 class Choices {
  public:
   explicit Choices(std::span<const uint8_t> b) : rest_(b) {}

@@ -24,7 +24,7 @@ struct Drawable {
   std::vector<const OpCase*> cases;  // small, in the newest version
 };
 
-/// What is drawn from: the operators, and what their cases say.
+/// The operators that graphs are drawn from, and the attributes of their cases.
 struct Vocabulary {
   Vocabulary();
   CaseTable table;

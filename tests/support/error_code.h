@@ -1,4 +1,4 @@
-// Which error a piece of code ends with.
+// Returns the code of the error that a piece of code throws.
 #pragma once
 
 #include <string>

@@ -51,7 +51,7 @@ inline Value floats(std::vector<float> v) {
   return Tensor::from<float>({n}, v);
 }
 inline Value whole(int64_t v) { return Tensor::scalar(v); }
-inline Value truth(bool v) { return Tensor::scalar(v); }
+inline Value boolean(bool v) { return Tensor::scalar(v); }
 
 struct Way {
   std::string name;

@@ -59,9 +59,9 @@ std::vector<ExporterFixture> exporter_fixtures() {
        std::filesystem::directory_iterator(std::string(LATHE_SOURCE_DIR) + "/tests/data/exporter")) {
     const auto facts = ModelConfig::open(entry.path() / "case.json");
     all.push_back({entry.path().filename(), facts.get<std::string>("model_type"),
-                   facts.get<std::string>("task"), facts.get<std::vector<std::string>>("files"),
-                   entry.path(), facts.get<std::string>("exported_type", ""),
-                   facts.get<bool>("padding_counts", true), facts.get<std::string>("config_folder", "")});
+                   facts.get<std::string>("task"), facts.get<std::vector<std::string>>("files"), entry.path(),
+                   facts.get<std::string>("exported_type", ""), facts.get<bool>("padding_counts", true),
+                   facts.get<std::string>("config_folder", "")});
   }
   std::ranges::sort(all, {}, &ExporterFixture::name);
   return all;
@@ -100,8 +100,8 @@ NamedValues without_padding(const RecordedRun& run, const NamedValues& outputs) 
   const Tensor& mask = run.inputs.at("attention_mask").tensor();
   NamedValues all;
   for (const auto& [name, value] : outputs) {
-    // Keys and values [batch, heads, positions, size] are kept of all positions; others [batch, positions, …]
-    // are of the last ones.
+    // Keys and values [batch, heads, positions, size] have all positions; other outputs [batch, positions, …]
+    // have the last ones.
     const Tensor from = value.tensor();
     const size_t axis = name.starts_with("present.") ? 2 : 1;
     const int64_t batch = from.dim(0), positions = from.dim(axis), heads = axis == 2 ? from.dim(1) : 1,
@@ -109,7 +109,8 @@ NamedValues without_padding(const RecordedRun& run, const NamedValues& outputs) 
     Tensor to(DataType::float32, from.shape());
     for (int64_t i = 0; i < from.size(); ++i) {
       const int64_t row = i / (heads * positions * size), at = i / size % positions;
-      const bool counts = mask.as<int64_t>()[static_cast<size_t>((row + 1) * mask.dim(1) - positions + at)] != 0;
+      const bool counts =
+          mask.as<int64_t>()[static_cast<size_t>((row + 1) * mask.dim(1) - positions + at)] != 0;
       to.as<float>()[static_cast<size_t>(i)] = counts ? from.as<float>()[static_cast<size_t>(i)] : 0;
     }
     all.emplace(name, to);

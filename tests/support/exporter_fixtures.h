@@ -1,4 +1,4 @@
-// What transformers computes, recorded by tools/record_transformers.py: checkpoints with inputs and outputs.
+// Results of transformers, recorded by tools/record_transformers.py: checkpoints with inputs and outputs.
 #pragma once
 
 #include <filesystem>
@@ -34,7 +34,7 @@ struct ExporterFixture {
 
 /// All of them, by name.
 std::vector<ExporterFixture> exporter_fixtures();
-/// Those that are an architecture and nothing else.
+/// Returns the fixtures that are an architecture and nothing else.
 std::vector<ExporterFixture> architecture_fixtures();
 
 /// `outputs` of a run with 0 in the rows of tokens that the attention mask hides.

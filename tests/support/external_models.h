@@ -1,4 +1,4 @@
-// Models whose tensors lie outside, in every place where a tensor can be.
+// Models with external tensors, in every place where a tensor can be.
 #pragma once
 
 #include <string>

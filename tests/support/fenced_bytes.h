@@ -9,7 +9,7 @@
 #include <functional>
 #include <memory>
 
-#include "cpu/bytes_tile.h"
+#include "cpu/quantized/int8_tile.h"
 #include "support/tiles.h"
 #include "support/worker_context.h"
 
@@ -17,15 +17,14 @@ namespace lathe::test {
 
 inline size_t at(int64_t i) { return static_cast<size_t>(i); }
 
-/// Bytes with a fence before them, so that writing there shows, and behind them a page that nobody may even
-/// read.
+/// Bytes with a fence before them, which shows writes there, and behind them a page without access.
 class Bytes {
  public:
   explicit Bytes(int64_t n)
       : n_(n),
-        room_((at(n) + fence + page - 1) / page * page),
-        pages_(std::make_unique<Pages>(room_ + page)) {
-    mprotect(pages_->begin + room_, page, PROT_NONE);
+        capacity_((at(n) + fence + page - 1) / page * page),
+        pages_(std::make_unique<Pages>(capacity_ + page)) {
+    mprotect(pages_->begin + capacity_, page, PROT_NONE);
     std::memset(data() - fence, mark, at(n) + fence);
   }
   Bytes(int64_t n, uint64_t seed) : Bytes(n) {
@@ -36,8 +35,8 @@ class Bytes {
       data()[i] = static_cast<uint8_t>(r % 8 == 0 ? 0 : r % 8 == 1 ? 255 : r % 8 == 2 ? 128 : r >> 8);
     }
   }
-  uint8_t* data() { return pages_->begin + room_ - n_; }
-  const uint8_t* data() const { return pages_->begin + room_ - n_; }
+  uint8_t* data() { return pages_->begin + capacity_ - n_; }
+  const uint8_t* data() const { return pages_->begin + capacity_ - n_; }
   int64_t size() const { return n_; }
   bool intact() const {
     for (size_t i = 0; i < fence; ++i)
@@ -60,7 +59,7 @@ class Bytes {
   static constexpr size_t fence = 256, page = size_t{1} << 16;
   static constexpr uint8_t mark = 0xa5;
   int64_t n_;
-  size_t room_;
+  size_t capacity_;
   std::unique_ptr<Pages> pages_;
 };
 

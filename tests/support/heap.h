@@ -1,7 +1,7 @@
-// What the heap of this process holds and has held at most: to hold against it what engines say of their
-// memory. Large blocks count as much as was asked for: beyond that, an aligned one has address space that
-// nobody touches. Of small ones the C library's own overhead counts too. Include in one source of a test.
-// Under sanitizers, which have a heap of their own, nothing is counted: see `counts_heap`.
+// Counts the bytes that the heap of this process holds, and the most that it has held, to compare them with
+// the memory that engines report. Large blocks count with their requested size: the rest of an aligned block
+// is address space that nothing touches. Small blocks include the overhead of the C library. Include in one
+// source of a test. Sanitizers have a heap of their own, so nothing is counted there: see `counts_heap`.
 #pragma once
 
 #include <malloc.h>
@@ -14,7 +14,7 @@
 #include <cstring>
 
 namespace lathe::test {
-inline std::atomic<size_t> heap_live{0}, heap_most{0};
+inline std::atomic<size_t> heap_live{0}, heap_peak{0};
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || !defined(__GLIBC__)
 inline constexpr bool counts_heap = false;
 #else
@@ -36,14 +36,14 @@ inline void* taken(void* p, size_t asked) noexcept {
   size_t bytes = ::malloc_usable_size(p);
   if (bytes >= large_block) place_of(p).bytes = bytes = asked;
   const size_t now = heap_live.fetch_add(bytes) + bytes;
-  for (size_t most = heap_most; now > most && !heap_most.compare_exchange_weak(most, now);) continue;
+  for (size_t most = heap_peak; now > most && !heap_peak.compare_exchange_weak(most, now);) continue;
   return p;
 }
 inline void given(void* p) noexcept {
   if (!p) return;
   size_t bytes = ::malloc_usable_size(p);
   if (bytes >= large_block) {
-    // Its place is taken by nobody else before what it held is known.
+    // Nobody else can get this address before the entry is cleared.
     for (LargeBlock& b : large_blocks)
       if (b.at == p) {
         bytes = b.bytes;
@@ -53,13 +53,13 @@ inline void given(void* p) noexcept {
   }
   heap_live.fetch_sub(bytes);
 }
-/// From now on.
-inline void reset_heap_most() { heap_most.store(heap_live); }
+/// Restarts the count of the most bytes.
+inline void reset_heap_peak() { heap_peak.store(heap_live); }
 }  // namespace lathe::test
 
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) && defined(__GLIBC__)
 extern "C" {
-// The C library's own, by the names under which it keeps them for whoever replaces them.
+// The C library's own functions, by the names that it has for programs that replace them.
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_memalign(size_t, size_t);

@@ -82,7 +82,7 @@ class Hider {
     return true;
   }
 
-  /// Behind a Reshape by sizes that are hidden themselves.
+  /// Puts a constant behind a Reshape by sizes that are hidden themselves.
   bool by_shape(const std::string& name, const Tensor& value, bool another) {
     std::vector<int64_t> sizes(value.shape().begin(), value.shape().end());
     if (another) {

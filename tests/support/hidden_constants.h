@@ -1,6 +1,5 @@
-// Constants that only folding finds: what a model says of sizes, axes and shapes stands behind nodes that
-// shape inference does not follow and constant folding computes, and may be at odds with the operators that
-// read it.
+// Constants that only folding finds: sizes, axes and shapes of a model come from nodes that shape inference
+// does not follow and constant folding computes, and may contradict the operators that read them.
 #pragma once
 
 #include "lathe/onnx.h"
@@ -8,8 +7,8 @@
 
 namespace lathe::testing {
 
-/// Some initializers of the main graph become the results of nodes; some of these have other numbers, or
-/// another shape, than the model says.
+/// Replaces some initializers of the main graph by the results of nodes; some of these have other numbers, or
+/// another shape, than the model declares.
 void hide_constants(onnx::ModelProto& model, Choices& choose);
 
 }  // namespace lathe::testing

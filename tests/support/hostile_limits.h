@@ -1,5 +1,5 @@
-// What hostile models may take while a test runs: 1 GiB beyond what the program has, and ten seconds of a
-// processor. Included once by a test's source; a test that needs more is ended by the system.
+// Limits hostile models while a test runs: 1 GiB beyond what the program has, and ten seconds of processor
+// time. Include once in a test's source; the system ends a test that takes more.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -71,6 +71,6 @@ class HostileLimits : public ::testing::EmptyTestEventListener {
 }  // namespace lathe::testing
 
 #if defined(__SANITIZE_ADDRESS__)
-/// Of memory that is used, shadow and quarantine included.
+/// The limit is for used memory, shadow and quarantine included.
 extern "C" const char* __asan_default_options() { return "hard_rss_limit_mb=1536:quarantine_size_mb=64"; }
 #endif

@@ -10,7 +10,7 @@
 #include "kernel/select.h"
 #include "lathe/engine.h"
 #include "support/case_model.h"
-#include "support/sign_turner.h"
+#include "support/sign_flipper.h"
 #include "support/worker_context.h"
 
 namespace lathe::test {
@@ -33,22 +33,22 @@ class OpContext : public WorkerContext {
     return outputs_[i].tensor();
   }
   void* workspace(size_t bytes) override {
-    most_workspace = std::max(most_workspace, bytes);
+    max_workspace = std::max(max_workspace, bytes);
     scratch_ = Fenced((bytes + sizeof(float) - 1) / sizeof(float));
     return scratch_.data();
   }
 
-  /// As the runtime does it: the packed form takes the place of the elements.
+  /// Like the runtime, replaces the elements by the packed form.
   void pack(size_t i, Tensor t) {
     packed_[i] = std::move(t);
     inputs_[i] = Value(Tensor::view(inputs_[i].tensor().type(), inputs_[i].tensor().shape(), nullptr));
   }
-  void finish_with(Epilogue* e) { epilogue_ = e; }
+  void set_epilogue(Epilogue* e) { epilogue_ = e; }
   Epilogue* epilogue() override { return epilogue_; }
   void declare(size_t i, DataType type, const Shape& shape) { outputs_[i] = Value(Tensor(type, shape)); }
   std::vector<Value>& results() { return outputs_; }
   bool scratch_intact() const { return scratch_.intact(); }
-  size_t most_workspace = 0;
+  size_t max_workspace = 0;
 
  private:
   std::vector<Value> inputs_, outputs_;
@@ -90,8 +90,8 @@ void compare_floats(const Tensor& got, const Tensor& want, double relative, doub
   }
 }
 
-/// Are doubles computed by kernels in another order than by the reference, or by functions of their own,
-/// which op_cases_test holds to the operator's contract? All others have its bits.
+/// Returns whether kernels compute doubles in another order than the reference, or by functions of their own,
+/// which op_cases_test checks with the operator's tolerance. All others have the reference's bits.
 bool rounds_doubles_otherwise(const OpCase& k) {
   constexpr std::string_view all[] = {"MatMul",     "Gemm",         "ReduceSum", "ReduceMean",
                                       "ReduceProd", "ReduceLogSum", "Exp",       "Log",
@@ -124,25 +124,25 @@ std::vector<Value> run_reference(const OpCase& k) {
   return Engine::build(m, options).create_context().run(testing::inputs_of(plain));
 }
 
-/// A case as kernels are asked about it; `want`: types and shapes of the results.
+/// A case as a support query for kernels; `want`: types and shapes of the results.
 class CaseRequest {
  public:
   CaseRequest(const OpCase& k, const std::vector<Value>& want, Isa isa) {
     for (size_t i = 0; i < k.inputs.size(); ++i) {
       const Tensor* t = k.inputs[i].is_tensor() ? &k.inputs[i].tensor() : nullptr;
-      inputs_.push_back(t ? operand(*t, k.constant[i]) : KernelRequest::Operand());
+      inputs_.push_back(t ? operand(*t, k.constant[i]) : KernelQuery::Operand());
     }
     for (const Value& v : want) outputs_.push_back(operand(v.tensor(), false));
     request_ = {inputs_, outputs_, isa};
   }
-  const KernelRequest& request() const { return request_; }
+  const KernelQuery& kernel_query() const { return request_; }
 
  private:
-  static KernelRequest::Operand operand(const Tensor& t, bool constant) {
+  static KernelQuery::Operand operand(const Tensor& t, bool constant) {
     return {true, t.type(), SymShape(t.shape().begin(), t.shape().end()), constant ? &t : nullptr};
   }
-  std::vector<KernelRequest::Operand> inputs_, outputs_;
-  KernelRequest request_;
+  std::vector<KernelQuery::Operand> inputs_, outputs_;
+  KernelQuery request_;
 };
 
 bool all_tensors(const std::vector<Value>& values) {
@@ -151,11 +151,11 @@ bool all_tensors(const std::vector<Value>& values) {
 
 std::vector<Tunables> tunables_of(const Kernel& kernel, const OpCase& k, const std::vector<Value>& want) {
   if (!all_tensors(want)) return {};
-  const CaseRequest question(k, want, kernel.isa);
+  const CaseRequest query(k, want, kernel.isa);
   const auto op = decode_for(kernel, *KernelCatalog::standard().codec_of(k.domain, k.op), k.attributes);
-  if (kernel.ask && !kernel.ask(op.get(), question.request()).accepted) return {};
+  if (kernel.supports && !kernel.supports(op.get(), query.kernel_query()).accepted) return {};
   std::vector<Tunables> all;
-  if (kernel.tactics) all = kernel.tactics(op.get(), question.request());
+  if (kernel.tactics) all = kernel.tactics(op.get(), query.kernel_query());
   all.insert(all.begin(), Tunables());
   return all;
 }
@@ -166,9 +166,9 @@ bool run_kernel(const Kernel& kernel, const OpCase& k, const std::vector<Value>&
   if (!all_tensors(want)) return false;
   const OpCodec& codec = *KernelCatalog::standard().codec_of(k.domain, k.op);
   const auto op = decode_for(kernel, codec, k.attributes, tunables), rule = codec.decode(k.attributes);
-  const CaseRequest question(k, want, kernel.isa);
-  const KernelRequest& request = question.request();
-  if (kernel.ask && !kernel.ask(op.get(), request).accepted) return false;
+  const CaseRequest query(k, want, kernel.isa);
+  const KernelQuery& request = query.kernel_query();
+  if (kernel.supports && !kernel.supports(op.get(), request).accepted) return false;
   std::vector<Shape> shapes;
   for (const Value& v : k.inputs) shapes.push_back(v.is_tensor() ? v.tensor().shape() : Shape{});
 
@@ -187,9 +187,9 @@ bool run_kernel(const Kernel& kernel, const OpCase& k, const std::vector<Value>&
           c.pack(i, std::move(packed));
         }
   declare_outputs(k, codec, rule.get(), c, want);
-  if (e && c.results()[0].is_tensor()) c.finish_with(e(c.out(0).as<float>()));
+  if (e && c.results()[0].is_tensor()) c.set_epilogue(e(c.out(0).as<float>()));
   kernel.run(op.get(), c);
-  EXPECT_EQ(c.most_workspace, kernel.workspace ? kernel.workspace(op.get(), shapes, threads) : 0);
+  EXPECT_EQ(c.max_workspace, kernel.workspace ? kernel.workspace(op.get(), shapes, threads) : 0);
   EXPECT_TRUE(c.scratch_intact());
   *results = c.results();
   return true;
@@ -201,18 +201,19 @@ bool usable(const Kernel& k) {
   return false;
 }
 
-/// It tells of every element of its output once, when that is as it is without an epilogue.
-void check_finished(const Kernel& kernel, const OpCase& k, const std::vector<Value>& want,
-                    const Tunables& tunables) {
+/// The kernel must call the epilogue once for every element of its output, when the element has its result
+/// without epilogue.
+void check_fused_epilogue(const Kernel& kernel, const OpCase& k, const std::vector<Value>& want,
+                          const Tunables& tunables) {
   for (int threads : {1, 3}) {
     SCOPED_TRACE("finished on threads: " + std::to_string(threads));
-    std::optional<SignTurner> turner;
+    std::optional<SignFlipper> flipper;
     std::vector<Value> got;
     run_kernel(kernel, k, want, threads, &got, tunables,
-               [&](std::span<float> y) { return &turner.emplace(y); });
-    if (!turner) continue;  // the shape is the kernel's to find: the runtime sees to the epilogue
-    EXPECT_TRUE(turner->once());
-    std::ranges::copy(turner->undone(), got[0].tensor().as<float>().begin());
+               [&](std::span<float> y) { return &flipper.emplace(y); });
+    if (!flipper) continue;  // the shape is the kernel's to find: the runtime sees to the epilogue
+    EXPECT_TRUE(flipper->once());
+    std::ranges::copy(flipper->undone(), got[0].tensor().as<float>().begin());
     for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(same_bits(got[i].tensor(), want[i].tensor())) << i;
   }
 }
@@ -235,8 +236,8 @@ std::set<std::string> check(const OpCase& k) {
       for (size_t i = 0; i < want.size(); ++i)
         EXPECT_TRUE(same_bits(one[i].tensor(), three[i].tensor()))
             << "the bits depend on the number of threads";
-      if (kernel->finishes && want[0].tensor().type() == DataType::float32)
-        check_finished(*kernel, k, one, tunables);
+      if (kernel->fuses_epilogue && want[0].tensor().type() == DataType::float32)
+        check_fused_epilogue(*kernel, k, one, tunables);
     }
   }
   return took;

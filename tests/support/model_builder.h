@@ -39,7 +39,7 @@ inline onnx::AttributeProto graph_attribute(std::string name, onnx::GraphProto g
   a.g = std::move(g);
   return a;
 }
-/// The value that the call of the function gives to `of`.
+/// An attribute that refers to attribute `of` of the function's call.
 inline onnx::AttributeProto reference_attribute(std::string name, std::string of,
                                                 onnx::AttributeProto::Type type) {
   onnx::AttributeProto a;

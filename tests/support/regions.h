@@ -1,4 +1,4 @@
-// What elementwise operators become steps of, for tests that hold it against the operators one by one.
+// Returns the steps that elementwise operators become, and compares them with the operators one by one.
 #pragma once
 
 #include <gtest/gtest.h>

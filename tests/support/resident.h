@@ -1,4 +1,4 @@
-// What of this process is in memory.
+// The resident memory of this process.
 #pragma once
 
 #include <unistd.h>

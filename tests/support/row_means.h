@@ -1,4 +1,4 @@
-// The means of rows that depthwise convolutions say beside their output.
+// The means of rows that depthwise convolutions compute beside their output.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ inline size_t means_size(const cpu::BlockedShape& s) {
   return static_cast<size_t>(s.batch * s.out_blocks() * s.out[0] * cpu::channel_block);
 }
 
-/// Of y as it is now.
+/// Compares `means` with the means of the rows of y.
 inline void expect_row_means(const cpu::BlockedShape& s, const float* y, const Fenced& means) {
   EXPECT_TRUE(means.intact());
   const int64_t row = s.out[1] * cpu::channel_block;

@@ -86,7 +86,7 @@ std::vector<ConformanceCase> backend_cases(const fs::path& shared, const std::st
 
 std::vector<ConformanceCase> model_cases(const fs::path& shared, bool micro) {
   const fs::path root = micro ? shared / "models" / "micro" : shared / "models";
-  // Where a recorded answer is not the last word: tests/expectations.json says why.
+  // Recorded answers that are not exact: tests/expectations.json says why.
   const json exceptions = json::parse(read_file(fs::path(LATHE_SOURCE_DIR) / "tests" / "expectations.json"));
   const json& half = exceptions["half_intermediates"]["models"];
   const auto exception = [&](const char* kind, const std::string& model, const std::string& output) {

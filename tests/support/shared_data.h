@@ -1,4 +1,4 @@
-// Models and backend cases of other people, read in place: cases with inputs and the outputs to expect.
+// Models and backend cases of others, read in place: cases with inputs and the outputs to expect.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +13,8 @@
 
 namespace lathe::testing {
 
-/// The folder with models/ and onnx-backend-1.23/: $LATHE_SHARED, else ../shared beside the source tree.
-/// Absent: with CI=true a failure of the calling test, else a skip that says so (use the macro below).
+/// The folder with models/ and onnx-backend-1.23/: $LATHE_SHARED, else ../shared beside the source tree. If
+/// it is absent, the calling test fails with CI=true, else it should be skipped (use the macro below).
 std::optional<std::filesystem::path> shared_data();
 
 /// A set of inputs and what must come out.
@@ -43,12 +43,12 @@ std::vector<ConformanceCase> backend_cases(const std::filesystem::path& shared, 
 /// order.
 std::vector<ConformanceCase> model_cases(const std::filesystem::path& shared, bool micro);
 
-/// A file's value in the form the model wants (TensorProto, SequenceProto or OptionalProto by the declared
+/// Returns a file's value in the model's type (TensorProto, SequenceProto or OptionalProto by the declared
 /// type).
 Value load_case_value(const std::filesystem::path& file, const std::string& declared_type);
 
-/// Empty when equal within tolerance, else what differs. Bools and strings must match exactly, integers as
-/// far as `integer_atol` says; NaN equals NaN.
+/// Returns nothing if equal within tolerance, else the difference. Bools and strings must match exactly,
+/// integers up to `integer_atol`; NaN equals NaN.
 std::string difference(const Value& got, const Value& want, double rtol, double atol,
                        double integer_atol = 0);
 

@@ -1,5 +1,5 @@
 // A few operators with their histories, declared for tests of importer, exporter and checker, so that these
-// do not depend on the rooms.
+// do not depend on the operators of src/ops.
 #pragma once
 
 #include "schema/schema.h"

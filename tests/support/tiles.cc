@@ -14,8 +14,8 @@
 namespace lathe::test {
 namespace {
 
-/// Of one thread: as LDTILECFG sets them and the other instructions change them (Intel's Software Developer's
-/// Manual, volume 2: their operations are written as there).
+/// The tiles of one thread: LDTILECFG sets them and the other instructions change them (Intel's Software
+/// Developer's Manual, volume 2, whose notation is used).
 struct Tiles {
   struct alignas(64) Shapes {
     uint8_t palette, start, reserved[14];
@@ -27,8 +27,8 @@ struct Tiles {
 thread_local Tiles tiles;
 bool carried_out = false;
 
-/// Behind VEX's three bytes and the opcode: registers, and the address where there is one, without its index:
-/// of tiles it is the distance of rows.
+/// The part of an instruction behind VEX's three bytes and the opcode: registers, and the address if there is
+/// one, without its index, which for tiles is the distance of rows.
 struct Instruction {
   unsigned map, prefix, opcode, reg, rm, vvvv;
   bool memory = false;
@@ -100,7 +100,7 @@ __attribute__((target("avx512f"))) void multiply_pairs(unsigned sums, unsigned a
   _mm_setcsr(csr);
 }
 
-/// Of quads of bytes, those of A without sign.
+/// Multiplies quads of bytes, those of A without sign.
 __attribute__((target("avx512f,avx512vnni"))) void multiply_bytes(unsigned sums, unsigned a, unsigned b) {
   const unsigned rows = tiles.shapes.rows[sums], depth = tiles.shapes.bytes[a] / 4u;
   for (unsigned m = 0; m < rows; ++m) {
@@ -112,7 +112,7 @@ __attribute__((target("avx512f,avx512vnni"))) void multiply_bytes(unsigned sums,
   }
 }
 
-/// False: none of those that the library uses.
+/// Returns false for instructions that the library does not use.
 bool carry_out(const Instruction& i) {
   constexpr unsigned none = 0, p66 = 1, pf3 = 2, pf2 = 3;
   if (i.map != 2) return false;
@@ -146,7 +146,7 @@ void on_refusal(int, siginfo_t*, void* context) {
   auto& c = *static_cast<ucontext_t*>(context);
   auto& next = c.uc_mcontext.gregs[REG_RIP];
   bool any = false;
-  // Those that follow at once, too: most of the time goes into being asked.
+  // Instructions that follow at once are emulated too: most of the time is that of the signal.
   for (Instruction i; decode(reinterpret_cast<const uint8_t*>(next), c, i) && carry_out(i);
        any = true, i = {})
     next += i.length;

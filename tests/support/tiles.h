@@ -1,15 +1,16 @@
-// AMX's tiles on machines without them: what the library's kernels do with tiles is tested everywhere.
+// Emulates AMX's tiles on machines without them, so that the library's kernels with tiles are tested
+// everywhere.
 #pragma once
 
-#include "cpu/amx.h"
+#include "cpu/simd/amx.h"
 
 namespace lathe::test {
 
-/// Where the processor has AVX-512 with VNNI but no tiles, its instructions for tiles are carried out when
-/// the processor refuses them, and the library is told that it has them. Some 2 µs an instruction. Answers
-/// whether there are tiles now, real ones or these. Before any other thread starts; once is enough.
+/// If the processor has AVX-512 with VNNI but no tiles, the instructions for tiles that it refuses are
+/// emulated, and the library is told that it has them. Each takes some 2 µs. Returns whether there are tiles
+/// now, real or emulated. Call it before any other thread starts; once is enough.
 bool provide_tiles();
-/// Are these the processor's own? What takes minutes otherwise is tested with those alone.
+/// Returns whether the processor has tiles. Tests that take minutes with emulated ones run only there.
 bool tiles_are_real();
 
 /// While it lives no tiles are used.

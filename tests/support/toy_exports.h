@@ -60,7 +60,7 @@ inline constexpr const char* toy_config =
     R"({"model_type": "toy", "architectures": ["ToyModel"], "vocab_size": 11,
   "hidden_size": 6, "num_hidden_layers": 1, "num_attention_heads": 2, "pad_token_id": 0, "use_cache": true})";
 
-/// Of the toys, for short texts and with one thread.
+/// Options for exports of the toys: short texts and one thread.
 exporters::ExportOptions quick();
 
 std::vector<std::string> names_in(const std::filesystem::path& directory);

@@ -1,6 +1,6 @@
 #include "support/toy_ops.h"
 
-#include "build/build.h"
+#include "compiler/build.h"
 #include "runtime/engine_impl.h"
 
 namespace lathe::test {
@@ -56,15 +56,15 @@ void add_packed(const SameShape&, KernelContext& c) {
     }
   });
 }
-Verdict ask_add(const SameShape&, const KernelRequest& r) {
-  if (r.inputs[0].type != DataType::float32) return Verdict::no("only float32");
-  return Verdict::yes();
+Support supports_add(const SameShape&, const KernelQuery& r) {
+  if (r.inputs[0].type != DataType::float32) return Support::no("only float32");
+  return Support::yes();
 }
-std::optional<PackedForm> form_add(const SameShape&, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> form_add(const SameShape&, const KernelQuery& r, size_t i) {
   if (i != 1) return std::nullopt;
   return PackedForm{DataType::float32, r.inputs[1].constant->shape()};
 }
-void pack_add(const SameShape&, const KernelRequest& r, size_t, Tensor& to, Workers&) {
+void pack_add(const SameShape&, const KernelQuery& r, size_t, Tensor& to, Workers&) {
   std::ranges::transform(r.inputs[1].constant->as<float>(), to.as<float>().begin(),
                          [](float x) { return 2 * x; });
 }
@@ -139,7 +139,7 @@ void first(const Undeclared&, KernelContext& c) { c.set(0, c.value(0).sequence()
 void register_toy_ops(KernelCatalog& k) {
   k.reference<SameShape>("Add", add, "toy");
   k.add<SameShape>({.op = "Add", .domain = "toy", .name = "toy.add.cpu"}, {.run = add_packed,
-                                                                           .ask = ask_add,
+                                                                           .supports = supports_add,
                                                                            .packed_form = form_add,
                                                                            .pack = pack_add,
                                                                            .workspace = workspace_add});

@@ -29,7 +29,7 @@ const SchemaCatalog& toy_schemas();
 /// Builds an engine from a graph of toys, past reading and importing a file. The graph is changed.
 Engine build_toys(Graph& graph, const BuildOptions& options = {});
 
-/// float32 of a shape given in text: toy_type({"n", 3}).
+/// Returns the type float32 of a shape in text: toy_type({"n", 3}).
 ValueType f32(SymShape shape);
 
 /// Shorthands to build graphs by hand.

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/cpu.h"
-#include "cpu/isa.h"
+#include "cpu/simd/isa.h"
 #include "kernel/kernel.h"
 
 namespace lathe::test {

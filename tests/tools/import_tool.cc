@@ -1,5 +1,5 @@
-// import_tool MODEL [OUT]: imports a model, prints what inference knows of its outputs as JSON, one line, and
-// saves the graph at the lowest opset. For tests that hold the result against other runtimes.
+// import_tool MODEL [OUT]: imports a model, prints the inferred types of its outputs as JSON, one line, and
+// saves the graph at the lowest opset. For tests that compare with other runtimes.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -38,7 +38,7 @@ int main(int argc, char** argv) try {
   for (const auto& d : findings) {
     failed |= d.severity == lathe::Diagnostic::Severity::error;
     if (j["findings"].size() < 20)
-      j["findings"].push_back({{"code", lathe::code_name(d.code)}, {"text", d.sentence()}});
+      j["findings"].push_back({{"code", lathe::code_name(d.code)}, {"text", d.message()}});
   }
   if (!failed) {
     graph->check();

@@ -1,8 +1,8 @@
-// For test_op_cases.py: every case of every operator's room as files that the onnx package reads.
+// For test_op_cases.py: writes every case of every operator as files that the onnx package reads.
 //   op_cases DIR
 // Writes DIR/<n>/model.onnx, input_<i>.pb and output_<i>.pb (TensorProto, or SequenceProto for a sequence),
 // and DIR/cases.json: for each n its name, the names of its inputs and outputs with their kinds, and a
-// tolerance for each output. Outputs that no case writes down are the reference's.
+// tolerance for each output. Outputs that a case does not specify are the reference's.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

@@ -1,4 +1,4 @@
-// Which tasks there are, what they are called, and which architectures can be exported for them.
+// The tasks, their names, and the architectures that can be exported for them.
 #pragma once
 
 #include <filesystem>

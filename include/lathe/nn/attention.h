@@ -95,7 +95,7 @@ class LATHE_API Rope : public Module {
 
  private:
   TensorRef frequencies_for(const Ops& o, const TensorRef& positions) const;
-  int64_t head_size_ = 0, turned_ = 0;
+  int64_t head_size_ = 0, rotary_size_ = 0;
   RopeOptions options_;
   std::vector<double> frequencies_, long_frequencies_;
   double attention_scale_ = 1;

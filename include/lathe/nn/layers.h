@@ -343,7 +343,7 @@ class LATHE_API GatedMlp : public Module {
 /// Options of Lstm and Gru, as PyTorch has them.
 struct RecurrentOptions {
   int64_t layers = 1;  // layers on top of each other
-  /// Has biases; x is [batch, length, in]; runs both ways.
+  /// Whether there are biases; whether x is [batch, length, in]; whether it runs in both directions.
   bool bias = true, batch_first = false, bidirectional = false;
 };
 /// The outputs of PyTorch's LSTM and GRU: `output` [length, batch, directions · hidden] ([batch, length, …]

@@ -149,9 +149,8 @@ class LATHE_API Ops {
   std::string path_;  // "/encoder/layer.0/"
 };
 
-/// Activations as functions of what they are called with, named after `o`'s module.
-/// Returns x · Φ(x) by erf (GELU; Hendrycks and Gimpel 2016). Appends several operators, named after `o`'s
-/// module.
+/// Returns x · Φ(x) by erf (GELU; Hendrycks and Gimpel 2016). Appends several operators. This one and the
+/// next two name their operators after `o`'s module.
 LATHE_API TensorRef gelu(const Ops& o, const TensorRef& x);
 /// Returns the approximation of gelu() by tanh. Appends several operators.
 LATHE_API TensorRef gelu_tanh(const Ops& o, const TensorRef& x);

@@ -12,7 +12,7 @@ from lathe._network.handles import Calls, Layer, TensorLike, TensorRef, constant
 if TYPE_CHECKING:
     from lathe._network.network import Network
 
-# What a body gives: one tensor or several.
+# A function that fills a body and returns its outputs: one tensor or several.
 Body = Callable[["Network"], Union[TensorLike, Sequence[TensorLike]]]
 
 

@@ -13,7 +13,7 @@ from lathe._network.control import ControlCalls
 from lathe._network.handles import Layer, TensorLike, TensorRef, constant_tensor, type_name
 from lathe._network.movement import MovementCalls, Sizes
 
-# What insert_before and insert_after are given: what is made of a tensor.
+# The argument of insert_before and insert_after: a function that makes a layer or tensor from a tensor.
 Make = Callable[["Network", TensorRef], Union[TensorRef, Layer]]
 
 
@@ -38,7 +38,7 @@ class Network(ComputeCalls, AttentionCalls, MovementCalls, ControlCalls):
 
     @property
     def _innermost(self) -> "Network":
-        """What Python's operators add to: the body that is being filled."""
+        """The network that Python's operators add to: the body that is being filled."""
         return self._filling[-1] if self._filling else self
 
     @contextlib.contextmanager

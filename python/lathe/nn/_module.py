@@ -11,7 +11,7 @@ from lathe._values import array_from_tensor
 
 natives = _lathe.nn
 Tensor = Union[TensorRef, Layer]
-# Of the library's own modules, by their names there: what a native one becomes.
+# The Python classes of the library's own modules, by their names in the library.
 CLASSES: dict[str, type[Module]] = {}
 
 
@@ -122,10 +122,10 @@ class Module:
             return known
         kind = CLASSES.get(type(native).__name__, Module)
         module = kind.__new__(kind)
-        module.__dict__.update(_native=native, _keep=keep)  # what it is a part of lives as long
+        module.__dict__.update(_native=native, _keep=keep)  # keeps its parent alive
         return module
 
-    # What it is made of
+    # Parameters and modules
 
     def _members(self) -> list[tuple[str, Any]]:
         found: list[tuple[str, Any]] = []
@@ -233,7 +233,7 @@ class Module:
         options |= dict(convert=convert, allow_missing=allow_missing)
         return self._native.bind(opened._native, options)
 
-    # What it appends
+    # Layers that it appends
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Appends layers for tensors of a network, and returns tensors; derived classes define it."""

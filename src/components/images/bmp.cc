@@ -13,7 +13,7 @@ namespace {
 struct Header {
   int64_t width = 0, height = 0;  // positive
   bool bottom_up = true;
-  uint32_t bits = 0, compression = 0, colours = 0;
+  uint32_t bits = 0, compression = 0, colors = 0;
   std::array<uint32_t, 3> masks{};
   uint64_t pixels_at = 0;
   std::vector<std::array<uint8_t, 3>> palette;
@@ -47,7 +47,7 @@ Header read_header(Bytes& b) {
   if (size >= 20) h.compression = b.u32();
   if (size >= 36) {
     b.take(12);
-    h.colours = b.u32();
+    h.colors = b.u32();
   }
   const bool masked = h.compression == bit_fields || h.compression == alpha_bit_fields;
   if (masked && h.bits != 16 && h.bits != 32) damaged("bit fields of " + std::to_string(h.bits) + " bits");
@@ -69,8 +69,8 @@ Header read_header(Bytes& b) {
     unsupported(std::to_string(h.bits) + " bits a pixel");
   if (h.bits <= 8) {
     const uint32_t all = 1u << h.bits;
-    const uint32_t n = h.colours ? std::min(h.colours, all) : all;
-    // With the masks behind the header, where there are any.
+    const uint32_t n = h.colors ? std::min(h.colors, all) : all;
+    // Masks follow the header, if there are any.
     b.seek(info + size + (size == 40 && masked ? 12 : 0));
     for (uint32_t i = 0; i < n && (b.at() < h.pixels_at || h.pixels_at == 0); ++i) {
       const auto c = b.take(core ? 3 : 4);
@@ -88,7 +88,7 @@ uint8_t field(uint32_t pixel, uint32_t mask) {
   return static_cast<uint8_t>((v * 255 + most / 2) / most);
 }
 
-void put(uint8_t* to, const std::array<uint8_t, 3>& colour) { std::copy(colour.begin(), colour.end(), to); }
+void put(uint8_t* to, const std::array<uint8_t, 3>& color) { std::copy(color.begin(), color.end(), to); }
 
 void draw_plain(const Header& h, Bytes& b, Canvas& canvas) {
   const uint64_t row = (static_cast<uint64_t>(h.width) * h.bits + 31) / 32 * 4;
@@ -118,7 +118,7 @@ void draw_plain(const Header& h, Bytes& b, Canvas& canvas) {
   }
 }
 
-/// Pairs of a count and a colour; after a count of 0: end of a row, end of the picture, a step, or colours
+/// Pairs of a count and a color; after a count of 0: end of a row, end of the picture, a step, or colors
 /// one by one.
 void draw_coded(const Header& h, Bytes& b, Canvas& canvas) {
   for (size_t y = 0; y < canvas.height(); ++y)
@@ -126,9 +126,9 @@ void draw_coded(const Header& h, Bytes& b, Canvas& canvas) {
   const bool nibbles = h.bits == 4;
   size_t x = 0, y = 0;
   uint64_t steps = 0;
-  const auto pixel = [&](uint8_t colour) {
+  const auto pixel = [&](uint8_t color) {
     if (x >= canvas.width() || y >= canvas.height()) damaged("a run beyond the edge");
-    put(canvas.row(canvas.height() - 1 - y) + 3 * x++, h.palette[colour]);
+    put(canvas.row(canvas.height() - 1 - y) + 3 * x++, h.palette[color]);
   };
   for (;;) {
     if (++steps % 4096 == 0) canvas.poll();
@@ -145,10 +145,10 @@ void draw_coded(const Header& h, Bytes& b, Canvas& canvas) {
       y += b.u8();
     } else {
       const size_t bytes = nibbles ? (what + 1u) / 2 : what;
-      const auto colours = b.take(bytes);
+      const auto colors = b.take(bytes);
       if (bytes % 2) b.u8();
       for (size_t i = 0; i < what; ++i)
-        pixel(!nibbles ? colours[i] : i % 2 ? colours[i / 2] & 15 : colours[i / 2] >> 4);
+        pixel(!nibbles ? colors[i] : i % 2 ? colors[i / 2] & 15 : colors[i / 2] >> 4);
     }
   }
 }

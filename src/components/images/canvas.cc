@@ -9,7 +9,7 @@ void Canvas::open(uint64_t width, uint64_t height, uint64_t extra) {
     damaged("a picture of " + std::to_string(width) + " x " + std::to_string(height));
   const bool gray = call_.format == PixelFormat::grayscale;
   const uint64_t each = 3 + extra + (gray ? 1 : 0);
-  if (width > UINT32_MAX || height > UINT32_MAX || width > call_.most_bytes / each / height)
+  if (width > UINT32_MAX || height > UINT32_MAX || width > call_.max_bytes / each / height)
     throw Failure{ImageAnswer::too_large, std::to_string(width) + " x " + std::to_string(height) +
                                               " pixels, " + std::to_string(each) + " bytes each"};
   width_ = static_cast<size_t>(width);

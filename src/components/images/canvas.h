@@ -1,5 +1,5 @@
-// What the decoders of the component "images" share: where pixels go, and how a decoder says that it cannot
-// go on.
+// The common part of the decoders of the component "images": the canvas for pixels, and the failures of
+// decoders.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace lathe::images {
 
-/// Thrown by decoders, never through a library of somebody else's.
+/// Thrown by decoders, but never through the code of other libraries.
 struct Failure {
   ImageAnswer answer;
   std::string why;
@@ -22,25 +22,25 @@ struct Failure {
   throw Failure{ImageAnswer::unsupported, std::move(why)};
 }
 
-/// Three bytes a pixel, red first, whatever is wanted in the end: every decoder has one way to go.
+/// An image of three bytes a pixel, red first. All decoders write this form, whatever the caller wants.
 class Canvas {
  public:
   explicit Canvas(ImageCall& call) : call_(call) {}
 
-  /// Once the size is known and before anything is decoded. `extra`: bytes a pixel that decoding takes beside
-  /// the three here. Throws too_large, damaged (nothing to show), stopped.
+  /// Called once the size is known and before anything is decoded. `extra`: bytes a pixel that decoding takes
+  /// beside the three here. Throws too_large, damaged (nothing to show), stopped.
   void open(uint64_t width, uint64_t height, uint64_t extra = 0);
   size_t width() const { return width_; }
   size_t height() const { return height_; }
   size_t stride() const { return width_ * 3; }
   uint8_t* row(size_t y) { return rgb_ + y * stride(); }
-  /// False: the caller wants to stop.
+  /// Returns false if the caller wants to stop.
   bool go_on() const noexcept { return call_.go_on(call_.caller); }
-  /// Throws stopped where the caller asked for it. Every few rows.
+  /// Throws stopped if the caller asked for it. Called every few rows.
   void poll() const {
     if (!go_on()) throw Failure{ImageAnswer::stopped, "by the caller"};
   }
-  /// All is drawn: turns it into what the caller wants.
+  /// Called when all is decoded: converts it to the form that the caller wants.
   void close();
 
  private:
@@ -48,7 +48,7 @@ class Canvas {
   size_t width_ = 0, height_ = 0;
   uint8_t* rgb_ = nullptr;
   uint8_t* gray_ = nullptr;
-  std::vector<uint8_t> own_;  // the colours, where only gray goes out
+  std::vector<uint8_t> own_;  // the colors, where only gray goes out
 };
 
 /// A picture file in memory, read from its beginning; reading past the end throws damaged.

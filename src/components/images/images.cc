@@ -78,7 +78,7 @@ constexpr Form forms[] = {
 };
 
 template <size_t n>
-void say(char (&to)[n], std::string_view text) {
+void copy_text(char (&to)[n], std::string_view text) {
   const size_t length = std::min(text.size(), n - 1);
   std::copy_n(text.begin(), length, to);
   to[length] = 0;
@@ -88,7 +88,7 @@ ImageAnswer answer(ImageCall& call) {
   const File file(call.file, call.bytes);
   for (const Form& f : forms) {
     if (!f.is(file)) continue;
-    say(call.form, f.name);
+    copy_text(call.form, f.name);
     if (!f.decode) throw Failure{ImageAnswer::left_out, f.package};
     Canvas canvas(call);
     f.decode(file, canvas);
@@ -108,13 +108,13 @@ ImageAnswer decode(ImageCall* call) {
   try {
     return answer(*call);
   } catch (const Failure& f) {
-    say(call->why, f.why);
+    copy_text(call->why, f.why);
     return f.answer;
   } catch (const std::bad_alloc&) {
-    say(call->why, "more than there is memory for");
+    copy_text(call->why, "more than there is memory for");
     return ImageAnswer::too_large;
   } catch (const std::exception& e) {
-    say(call->why, e.what());
+    copy_text(call->why, e.what());
     return ImageAnswer::damaged;
   }
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <type_traits>
 
-// These want what is before them.
+// These need the headers before them.
 // clang-format off
 #include <jpeglib.h>
 #include <jerror.h>
@@ -67,18 +67,18 @@ void call(Jpeg& j, F f) {
 }
 
 /// Some kilobytes can hold thousands of passes over all of a large picture.
-constexpr int most_scans = 200;
+constexpr int max_scans = 200;
 void watch(j_common_ptr c) {
   auto* d = reinterpret_cast<j_decompress_ptr>(c);
-  const bool too_many = d->input_scan_number > most_scans;
+  const bool too_many = d->input_scan_number > max_scans;
   if (!too_many && reinterpret_cast<Progress*>(c->progress)->canvas->go_on()) return;
   std::snprintf(Errors::of(c).text, JMSG_LENGTH_MAX,
-                too_many ? "more than %d scans" : "stopped in one of %d scans", most_scans);
+                too_many ? "more than %d scans" : "stopped in one of %d scans", max_scans);
   std::longjmp(Errors::of(c).jump, 1);
 }
 
-/// From cyan, magenta, yellow and black, as ink (0 is none) or as what Adobe's programs write, the other way
-/// about.
+/// Converts cyan, magenta, yellow and black to RGB. 0 is no ink, or if `inverted`, as Adobe's programs write,
+/// full ink.
 void from_inks(const uint8_t* inks, uint8_t* rgb, size_t width, bool inverted) {
   for (size_t x = 0; x < width; ++x, inks += 4, rgb += 3)
     for (size_t k = 0; k < 3; ++k) {
@@ -105,8 +105,8 @@ void decode_jpeg(std::span<const uint8_t> file, Canvas& canvas) {
   });
   const bool inks = d->jpeg_color_space == JCS_CMYK || d->jpeg_color_space == JCS_YCCK;
   if (d->jpeg_color_space == JCS_UNKNOWN)
-    unsupported(std::to_string(d->num_components) + " components of no known colour space");
-  // Of pictures in several scans all coefficients are kept.
+    unsupported(std::to_string(d->num_components) + " components of no known color space");
+  // All coefficients of images with several scans are in memory.
   const bool kept = jpeg_has_multiple_scans(d) != FALSE;
   canvas.open(d->image_width, d->image_height, kept ? 2 * static_cast<uint64_t>(d->num_components) : 0);
   d->out_color_space = inks ? JCS_CMYK : JCS_RGB;

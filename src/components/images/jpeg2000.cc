@@ -1,5 +1,5 @@
 // JPEG 2000, in a JP2 file or as a codestream, through OpenJPEG: gray, RGB and YCC, with components of any
-// depth and of less resolution than the picture. Alpha and colour profiles are dropped.
+// depth and of less resolution than the picture. Alpha and color profiles are dropped.
 #include <openjpeg.h>
 
 #include <algorithm>
@@ -105,16 +105,16 @@ void decode_jpeg2000(std::span<const uint8_t> file, Canvas& canvas) {
   need(opj_decode(codec.get(), stream.get(), image.get()) && opj_end_decompress(codec.get(), stream.get()));
 
   // A palette may have made three components of one.
-  const size_t colours = image->numcomps >= 3 ? 3 : 1;
+  const size_t colors = image->numcomps >= 3 ? 3 : 1;
   std::array<const opj_image_comp_t*, 3> planes;
   for (size_t k = 0; k < 3; ++k) {
-    const opj_image_comp_t& c = image->comps[k < colours ? k : 0];
+    const opj_image_comp_t& c = image->comps[k < colors ? k : 0];
     if (!c.data || c.w == 0 || c.h == 0 || c.prec < 1 || c.prec > 31 || c.dx == 0 || c.dy == 0)
       damaged("a component without samples");
     planes[k] = &c;
   }
-  const bool ycc = colours == 3 && (image->color_space == OPJ_CLRSPC_SYCC ||
-                                    image->color_space == OPJ_CLRSPC_EYCC || planes[1]->dx != planes[0]->dx);
+  const bool ycc = colors == 3 && (image->color_space == OPJ_CLRSPC_SYCC ||
+                                   image->color_space == OPJ_CLRSPC_EYCC || planes[1]->dx != planes[0]->dx);
   for (size_t y = 0; y < canvas.height(); ++y) {
     if (y % 64 == 0) canvas.poll();
     uint8_t* to = canvas.row(y);

@@ -1,4 +1,4 @@
-// PNG, through libpng: any colour type and depth, interlaced or not. Sixteen bits lose the lower eight; alpha
+// PNG, through libpng: any color type and depth, interlaced or not. Sixteen bits lose the lower eight; alpha
 // is dropped.
 #include <png.h>
 
@@ -74,7 +74,7 @@ void decode_png(std::span<const uint8_t> file, Canvas& canvas) {
   });
   if (png_get_rowbytes(p.png, p.info) != canvas.stride())
     damaged("rows of another length than its header has");
-  // Pass after pass, each over what the ones before have left.
+  // Each pass fills pixels between those of the passes before.
   for (int pass = 0; pass < passes; ++pass)
     for (size_t y = 0; y < canvas.height(); ++y) {
       if (y % 16 == 0) canvas.poll();

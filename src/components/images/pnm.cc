@@ -68,7 +68,7 @@ uint32_t plain_sample(Bytes& b, bool bit, uint32_t most) {
 }
 
 struct Layout {
-  uint32_t width = 0, height = 0, depth = 1, most = 1;
+  uint32_t width = 0, height = 0, depth = 1, maxval = 1;
   bool black_is_one = false, plain = false, packed = false;
 };
 
@@ -85,7 +85,7 @@ Layout read_pam(Bytes& b) {
     else if (key == "DEPTH")
       l.depth = h.number(UINT32_MAX);
     else if (key == "MAXVAL")
-      l.most = h.number(65535);
+      l.maxval = h.number(65535);
     else if (key == "TUPLTYPE")
       h.word();  // the depth says as much
     else
@@ -104,7 +104,7 @@ Layout read_header(Bytes& b) {
   l.width = h.number(UINT32_MAX);
   l.height = h.number(UINT32_MAX);
   l.black_is_one = kind == 1 || kind == 4;
-  if (!l.black_is_one) l.most = h.number(65535);
+  if (!l.black_is_one) l.maxval = h.number(65535);
   l.depth = kind == 3 || kind == 6 ? 3 : 1;
   l.plain = kind <= 3;
   l.packed = kind == 4;
@@ -116,9 +116,9 @@ Layout read_header(Bytes& b) {
 void decode_pnm(std::span<const uint8_t> file, Canvas& canvas) {
   Bytes b(file);
   const Layout l = read_header(b);
-  if (l.most == 0) damaged("0 for the greatest sample");
-  // Fewer bytes than the samples take: told before memory is asked for.
-  const uint64_t sample = l.most > 255 ? 2 : 1;
+  if (l.maxval == 0) damaged("0 for the greatest sample");
+  // Too few bytes for the samples are an error before memory is allocated.
+  const uint64_t sample = l.maxval > 255 ? 2 : 1;
   const uint64_t row =
       l.packed ? (uint64_t{l.width} + 7) / 8 : uint64_t{l.width} * l.depth * (l.plain ? 1 : sample);
   if (l.height && row > b.left() / l.height)
@@ -132,13 +132,13 @@ void decode_pnm(std::span<const uint8_t> file, Canvas& canvas) {
       uint8_t samples[4];
       for (size_t k = 0; k < l.depth; ++k) {
         const size_t i = x * l.depth + k;
-        uint32_t v = l.plain       ? plain_sample(b, l.black_is_one, l.most)
+        uint32_t v = l.plain       ? plain_sample(b, l.black_is_one, l.maxval)
                      : l.packed    ? from[i / 8] >> (7 - i % 8) & 1
                      : sample == 2 ? static_cast<uint32_t>(from[2 * i] << 8 | from[2 * i + 1])
                                    : from[i];
-        if (v > l.most) damaged("a sample above the greatest that it declares");
+        if (v > l.maxval) damaged("a sample above the greatest that it declares");
         if (l.black_is_one) v = 1 - v;
-        samples[k] = static_cast<uint8_t>((v * 255 + l.most / 2) / l.most);
+        samples[k] = static_cast<uint8_t>((v * 255 + l.maxval / 2) / l.maxval);
       }
       for (size_t k = 0; k < 3; ++k) to[3 * x + k] = samples[l.depth < 3 ? 0 : k];
     }

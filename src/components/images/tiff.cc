@@ -13,7 +13,7 @@
 namespace lathe::images {
 namespace {
 
-/// What the library reads from, and what it complained of.
+/// The file that the library reads, and its last error message.
 struct Source {
   std::span<const uint8_t> file;
   size_t at = 0;
@@ -57,7 +57,7 @@ struct Close {
 };
 
 /// The library's own buffers: one strip or tile at a time.
-constexpr tmsize_t most_at_once = tmsize_t{128} << 20;
+constexpr tmsize_t max_at_once = tmsize_t{128} << 20;
 
 }  // namespace
 
@@ -65,7 +65,7 @@ void decode_tiff(std::span<const uint8_t> file, Canvas& canvas) {
   Source source{file};
   const std::unique_ptr<TIFFOpenOptions, Close> options(TIFFOpenOptionsAlloc());
   if (!options) throw Failure{ImageAnswer::too_large, "more than there is memory for"};
-  TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), most_at_once);
+  TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), max_at_once);
   TIFFOpenOptionsSetErrorHandlerExtR(options.get(), Source::complain, &source);
   TIFFOpenOptionsSetWarningHandlerExtR(options.get(), Source::ignore, nullptr);
   const std::unique_ptr<TIFF, Close> tiff(

@@ -13,16 +13,16 @@
 namespace lathe {
 namespace {
 
-void* compile(const char* pattern, size_t bytes, bool longest, char* why, size_t room) {
+void* compile(const char* pattern, size_t bytes, bool longest, char* why, size_t capacity) {
   RE2::Options options;  // UTF-8, as RE2 has it
   options.set_longest_match(longest);
   options.set_log_errors(false);
   try {
     auto compiled = std::make_unique<RE2>(std::string(pattern, bytes), options);
     if (compiled->ok()) return compiled.release();
-    std::snprintf(why, room, "%s", compiled->error().c_str());
+    std::snprintf(why, capacity, "%s", compiled->error().c_str());
   } catch (const std::bad_alloc&) {
-    std::snprintf(why, room, "no memory for it");
+    std::snprintf(why, capacity, "no memory for it");
   }
   return nullptr;
 }

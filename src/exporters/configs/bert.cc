@@ -7,7 +7,8 @@ namespace lathe::exporters {
 namespace {
 
 Axes tokens_of(const OnnxConfig& config) {
-  if (config.task() == "multiple-choice") return {{0, "batch_size"}, {1, "num_choices"}, {2, "sequence_length"}};
+  if (config.task() == "multiple-choice")
+    return {{0, "batch_size"}, {1, "num_choices"}, {2, "sequence_length"}};
   return {{0, "batch_size"}, {1, "sequence_length"}};
 }
 
@@ -20,7 +21,7 @@ class BertOnnxConfig : public TextEncoderOnnxConfig {
   }
 };
 
-/// Texts come alone: no second one that token types tell apart.
+/// Takes single texts: there are no token types for a second one.
 class DistilBertOnnxConfig : public TextEncoderOnnxConfig {
  public:
   using TextEncoderOnnxConfig::TextEncoderOnnxConfig;
@@ -30,7 +31,7 @@ class DistilBertOnnxConfig : public TextEncoderOnnxConfig {
   }
 };
 
-/// An encoder of texts with what makes one vector of many: sentence-transformers.
+/// An encoder of texts followed by modules that make one vector of many: sentence-transformers.
 class SentenceTransformersTransformerOnnxConfig : public TextEncoderOnnxConfig {
  public:
   using TextEncoderOnnxConfig::TextEncoderOnnxConfig;
@@ -49,8 +50,8 @@ void register_configs_bert(TasksManager& tasks) {
   tasks.register_config<BertOnnxConfig>("bert", common_text_tasks);
   for (const char* type : {"distilbert", "mpnet", "roberta", "xlm-roberta"})
     tasks.register_config<DistilBertOnnxConfig>(type, common_text_tasks);
-  tasks.register_config<SentenceTransformersTransformerOnnxConfig>("transformer",
-                                                                   {"feature-extraction", "sentence-similarity"});
+  tasks.register_config<SentenceTransformersTransformerOnnxConfig>(
+      "transformer", {"feature-extraction", "sentence-similarity"});
 }
 
 }  // namespace lathe::exporters

@@ -42,7 +42,7 @@ class CLIPOnnxConfig : public TextAndVisionOnnxConfig {
   }
 };
 
-/// Vectors of texts and of images whose lengths are not taken: sentence-transformers.
+/// Vectors of texts and of images that are not normalized: sentence-transformers.
 class SentenceTransformersCLIPOnnxConfig : public CLIPOnnxConfig {
  public:
   using CLIPOnnxConfig::CLIPOnnxConfig;
@@ -63,7 +63,7 @@ class CLIPVisionModelOnnxConfig : public VisionOnnxConfig {
   }
 };
 
-/// The side of texts alone, as pipelines that paint images have it: these hide no padding.
+/// The text side alone, as in pipelines that generate images: these hide no padding.
 class CLIPTextWithProjectionOnnxConfig : public TextEncoderOnnxConfig {
  public:
   using TextEncoderOnnxConfig::TextEncoderOnnxConfig;
@@ -93,7 +93,8 @@ class CLIPTextOnnxConfig : public CLIPTextWithProjectionOnnxConfig {
   }
 };
 
-/// What a checkpoint of the text side alone is: both sorts have one model type.
+/// Returns the config of a checkpoint of the text side alone: with and without projection have one model
+/// type.
 std::shared_ptr<OnnxConfig> make_clip_text(const ModelConfig& config, const OnnxConfigOptions& options) {
   const auto names = config.get<std::vector<std::string>>("architectures", {});
   const bool projected = std::ranges::find(names, "CLIPTextModelWithProjection") != names.end();

@@ -1,4 +1,4 @@
-// Decoders of text: gpt2, llama and its kin.
+// Decoders of text: gpt2, llama and its relatives.
 #include "exporters/configs/tasks.h"
 #include "lathe/exporters/configs.h"
 #include "lathe/exporters/tasks_manager.h"
@@ -33,11 +33,11 @@ class LlamaOnnxConfig : public TextDecoderWithPositionIdsOnnxConfig {
 
 void register_configs_decoders(TasksManager& tasks) {
   const auto classified = joined(common_generation_tasks, {"text-classification"});
-  const auto labelled = joined(classified, {"token-classification"});
-  tasks.register_config<GPT2OnnxConfig>("gpt2", labelled);
+  const auto labeled = joined(classified, {"token-classification"});
+  tasks.register_config<GPT2OnnxConfig>("gpt2", labeled);
   tasks.register_config<LlamaOnnxConfig>("llama", classified);
   tasks.register_config<LlamaOnnxConfig>("mistral", classified);
-  tasks.register_config<LlamaOnnxConfig>("qwen2", labelled);
+  tasks.register_config<LlamaOnnxConfig>("qwen2", labeled);
 }
 
 }  // namespace lathe::exporters

@@ -6,24 +6,25 @@
 namespace lathe::exporters {
 namespace {
 
-const std::vector<std::string> seq2seq_arguments = {"input_ids", "attention_mask", "decoder_input_ids",
-                                                    "decoder_attention_mask", "encoder_outputs",
-                                                    "past_key_values"};
+const std::vector<std::string> seq2seq_arguments = {"input_ids",         "attention_mask",
+                                                    "decoder_input_ids", "decoder_attention_mask",
+                                                    "encoder_outputs",   "past_key_values"};
 
 class T5OnnxConfig : public TextSeq2SeqOnnxConfig {
  public:
   using TextSeq2SeqOnnxConfig::TextSeq2SeqOnnxConfig;
   NormalizedConfigKind normalized_config_kind() const override {
-    // Decoders that are as deep as their encoder do not say so.
+    // Configurations of decoders that are as deep as their encoder lack the key.
     const bool deep = config().has("num_decoder_layers");
-    return normalized_seq2seq_config().with_args({{"hidden_size", "d_model"},
-                                                  {"num_attention_heads", "num_heads"},
-                                                  {"encoder_num_attention_heads", "num_heads"},
-                                                  {"decoder_num_attention_heads", "num_heads"},
-                                                  {"encoder_num_layers", "num_layers"},
-                                                  {"decoder_num_layers", deep ? "num_decoder_layers" : "num_layers"},
-                                                  {"key_value_dim", "d_kv"}},
-                                                 true);
+    return normalized_seq2seq_config().with_args(
+        {{"hidden_size", "d_model"},
+         {"num_attention_heads", "num_heads"},
+         {"encoder_num_attention_heads", "num_heads"},
+         {"decoder_num_attention_heads", "num_heads"},
+         {"encoder_num_layers", "num_layers"},
+         {"decoder_num_layers", deep ? "num_decoder_layers" : "num_layers"},
+         {"key_value_dim", "d_kv"}},
+        true);
   }
   std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
     return {"DummyTextInputGenerator", "DummySeq2SeqDecoderTextInputGenerator",
@@ -38,20 +39,19 @@ class BartOnnxConfig : public TextSeq2SeqOnnxConfig {
  public:
   using TextSeq2SeqOnnxConfig::TextSeq2SeqOnnxConfig;
   NormalizedConfigKind normalized_config_kind() const override {
-    return normalized_seq2seq_config().with_args({{"hidden_size", "d_model"},
-                                                  {"num_layers", "decoder_layers"},
-                                                  {"num_attention_heads", "decoder_attention_heads"},
-                                                  {"encoder_num_layers", "encoder_layers"},
-                                                  {"decoder_num_layers", "decoder_layers"},
-                                                  {"encoder_num_attention_heads", "encoder_attention_heads"},
-                                                  {"decoder_num_attention_heads", "decoder_attention_heads"}});
+    return normalized_seq2seq_config().with_args(
+        {{"hidden_size", "d_model"},
+         {"num_layers", "decoder_layers"},
+         {"num_attention_heads", "decoder_attention_heads"},
+         {"encoder_num_layers", "encoder_layers"},
+         {"decoder_num_layers", "decoder_layers"},
+         {"encoder_num_attention_heads", "encoder_attention_heads"},
+         {"decoder_num_attention_heads", "decoder_attention_heads"}});
   }
   bool pad_attention_mask_to_past() const override { return task() == "text-generation"; }
   std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
-    if (task() == "text-generation")
-      return {"DummyTextInputGenerator", "DummyPastKeyValuesGenerator"};
-    return {"BartDummyTextInputGenerator",
-            "DummySeq2SeqDecoderTextInputGenerator",
+    if (task() == "text-generation") return {"DummyTextInputGenerator", "DummyPastKeyValuesGenerator"};
+    return {"BartDummyTextInputGenerator", "DummySeq2SeqDecoderTextInputGenerator",
             "DummySeq2SeqPastKeyValuesGenerator"};
   }
   std::vector<std::string> forward_arguments() const override { return seq2seq_arguments; }
@@ -100,8 +100,8 @@ class WhisperOnnxConfig : public AudioToTextOnnxConfig {
                                                  true);
   }
   std::vector<std::string> forward_arguments() const override {
-    return {"input_features", "attention_mask", "decoder_input_ids", "decoder_attention_mask", "encoder_outputs",
-            "past_key_values"};
+    return {"input_features",         "attention_mask",  "decoder_input_ids",
+            "decoder_attention_mask", "encoder_outputs", "past_key_values"};
   }
   /// Sound is always as long as the positions of the encoder.
   DummyInputs generate_dummy_inputs(const DummyShapes& shapes) const override {
@@ -129,8 +129,9 @@ class WhisperOnnxConfig : public AudioToTextOnnxConfig {
 
 void register_configs_seq2seq(TasksManager& tasks) {
   tasks.register_config<T5OnnxConfig>("t5", encoder_decoder_tasks);
-  const auto bart = joined(joined(common_generation_tasks, {"text2text-generation", "text2text-generation-with-past"}),
-                           {"text-classification", "question-answering"});
+  const auto bart =
+      joined(joined(common_generation_tasks, {"text2text-generation", "text2text-generation-with-past"}),
+             {"text-classification", "question-answering"});
   tasks.register_config<BartOnnxConfig>("bart", bart);
   tasks.register_config<BartOnnxConfig>("mbart", bart);
   tasks.register_config<WhisperOnnxConfig>(

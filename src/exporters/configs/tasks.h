@@ -1,4 +1,4 @@
-// Tasks that architectures of a kind have in common.
+// Tasks that kinds of architectures share.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Images to texts: vision-encoder-decoder, and trocr, which decodes in it only.
+// Images to texts: vision-encoder-decoder, and trocr, which is a decoder for it only.
 #include "lathe/exporters/configs.h"
 #include "lathe/exporters/tasks_manager.h"
 
@@ -9,7 +9,7 @@ class VisionEncoderDecoderOnnxConfig : public EncoderDecoderBaseOnnxConfig {
  public:
   using EncoderDecoderBaseOnnxConfig::EncoderDecoderBaseOnnxConfig;
   std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
-    // The image is the encoder's: its sizes are in the encoder's half of the configuration.
+    // The encoder reads the image: its sizes are in the encoder's half of the configuration.
     auto all = EncoderDecoderBaseOnnxConfig::dummy_input_generator_classes();
     all[0] = "DummyVisionInputGenerator";
     return all;

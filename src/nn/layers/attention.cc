@@ -15,8 +15,7 @@ int64_t number_at(const TensorRef& t, size_t axis, const char* what) {
   return shape[axis].constant();
 }
 
-/// Heads of keys, each for as many heads of queries as there are for one: [batch, groups, …] → [batch, heads,
-/// …].
+/// Repeats heads of keys for the heads of queries that share them: [batch, groups, …] → [batch, heads, …].
 TensorRef repeated(const Ops& o, const TensorRef& x, int64_t groups, int64_t heads) {
   if (groups == heads) return x;
   const int64_t size = number_at(x, 3, "elements of a head");

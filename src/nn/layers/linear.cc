@@ -1,4 +1,4 @@
-// Linear, what is made of it, and Embedding.
+// Linear, layers derived from it, and Embedding.
 #include "lathe/nn/layers.h"
 #include "nn/access.h"
 #include "tensor/element.h"

@@ -1,4 +1,4 @@
-// What is added to the scores of attention: masks, and biases that grow with distance.
+// Tensors that are added to the scores of attention: masks, and biases that grow with distance.
 #include <cmath>
 
 #include "lathe/nn/attention.h"
@@ -8,7 +8,7 @@
 namespace lathe::nn {
 namespace {
 
-/// Not minus infinity: a row of which nothing is seen would be NaN.
+/// The lowest finite number. With minus infinity a row in which all is masked would be NaN.
 double lowest(DataType type) {
   switch (type) {
     case DataType::float16:
@@ -22,7 +22,7 @@ double lowest(DataType type) {
   }
 }
 
-/// Positions of queries [queries, 1], the last ones of the keys'.
+/// The positions of queries [queries, 1], which are the last positions of keys.
 TensorRef query_positions(const Ops& o, const TensorRef& queries, const TensorRef& keys) {
   return o.unsqueeze(o.add(o.range(queries), o.sub(keys, queries)), {1});
 }
@@ -54,7 +54,7 @@ std::vector<double> alibi_slopes(int64_t heads) {
     for (int64_t i = 0; i < count; ++i) slopes.push_back(std::pow(base, static_cast<double>(1 + i * step)));
   };
   series(power, power, 1);
-  // Between powers of two: every second slope of twice as many heads.
+  // If the number of heads is no power of two, the rest gets every second slope of twice as many heads.
   series(heads - power, 2 * power, 2);
   return slopes;
 }
@@ -75,8 +75,8 @@ TensorRef relative_bias(const Ops& o, const TensorRef& weight, const TensorRef& 
   const int64_t buckets = b.bidirectional ? b.buckets / 2 : b.buckets, exact = buckets / 2;
   const auto number = [](int64_t v) { return static_cast<double>(v); };
   const TensorRef distance = b.bidirectional ? o.op("Abs", {ahead}) : o.op("Neg", {o.minimum(ahead, 0)});
-  // Half the buckets hold one distance each, the others ever more of them. The logarithm of 0 is not taken:
-  // where it would be, the bucket is exact.
+  // Half the buckets hold one distance each, the others ever more of them. The maximum avoids the logarithm
+  // of 0, whose bucket is exact.
   const TensorRef ratio = o.div(o.cast(o.maximum(distance, 1), DataType::float32), number(exact));
   const TensorRef grown = o.mul(o.div(o.op("Log", {ratio}), std::log(number(b.max_distance) / number(exact))),
                                 number(buckets - exact));

@@ -35,7 +35,7 @@ TensorRef RmsNorm::operator()(const TensorRef& x) const {
   const TensorRef wide = narrow ? o.cast(x, DataType::float32) : x;
   const TensorRef square = o.mean(o.pow(wide, 2), {-1});
   const TensorRef normal = o.mul(wide, o.op("Reciprocal", {o.op("Sqrt", {o.add(square, options_.epsilon)})}));
-  // Gemma scales in float32 and narrows last, Llama the other way round.
+  // Gemma scales in float32 and rounds last, Llama the other way round.
   if (options_.plus_one) return o.cast_like(o.mul(normal, o.add(o.cast_like(o.use(weight), normal), 1)), x);
   return o.mul(o.cast_like(normal, x), o.use(weight));
 }
@@ -53,7 +53,8 @@ GroupNorm::GroupNorm(int64_t groups, int64_t channels, const GroupNormOptions& o
 TensorRef GroupNorm::operator()(const TensorRef& x) const {
   if (auto y = substituted(x)) return *y;
   const Ops o(*this, x);
-  // GroupNormalization of opset 18 has a scale for each group; this spelling says it in all.
+  // GroupNormalization of opset 18 has a scale for each group, not for each channel; this decomposition works
+  // in all opsets.
   const DataType type = x.element_type();
   const TensorRef normal = o.op("InstanceNormalization",
                                 {o.reshape(x, {0, groups_, -1}), o.constant(filled(type, groups_, 1)),

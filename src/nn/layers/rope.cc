@@ -1,11 +1,11 @@
 // Rotary embeddings. Frequencies are rounded to float32 where the published implementations round them, so
-// that far positions turn by the same angles.
+// that far positions are rotated by the same angles.
 #include <algorithm>
 #include <cmath>
 
 #include "lathe/nn/attention.h"
 #include "nn/access.h"
-#include "nn/refused.h"
+#include "nn/unsupported_config.h"
 
 namespace lathe::nn {
 namespace {
@@ -27,11 +27,11 @@ double longrope_scale(double factor, double original) {
   return factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(original));
 }
 
-/// theta^(2i / turned), in float32.
-std::vector<double> periods(double theta, int64_t turned) {
+/// theta^(2i / rotary_size), in float32.
+std::vector<double> periods(double theta, int64_t rotary_size) {
   std::vector<double> p;
-  for (int64_t i = 0; i < turned; i += 2)
-    p.push_back(std::pow(static_cast<float>(theta), static_cast<float>(i) / static_cast<float>(turned)));
+  for (int64_t i = 0; i < rotary_size; i += 2)
+    p.push_back(std::pow(static_cast<float>(theta), static_cast<float>(i) / static_cast<float>(rotary_size)));
   return p;
 }
 
@@ -48,14 +48,14 @@ double llama3(double frequency, const RopeOptions& o) {
 }
 
 /// YaRN (Peng et al. 2023): a ramp over the dimensions between few and many turns within the original length.
-std::vector<double> yarn(const std::vector<double>& period, int64_t turned, const RopeOptions& o) {
+std::vector<double> yarn(const std::vector<double>& period, int64_t rotary_size, const RopeOptions& o) {
   const double original = original_positions(o);
   auto dimension = [&](double turns) {
-    return number(turned) * std::log(original / (turns * 2 * M_PI)) / (2 * std::log(o.theta));
+    return number(rotary_size) * std::log(original / (turns * 2 * M_PI)) / (2 * std::log(o.theta));
   };
   double low = dimension(o.beta_fast), high = dimension(o.beta_slow);
   if (o.truncate) low = std::floor(low), high = std::ceil(high);
-  low = std::max(low, 0.0), high = std::min(high, number(turned - 1));
+  low = std::max(low, 0.0), high = std::min(high, number(rotary_size - 1));
   if (low == high) high += 0.001;
   std::vector<double> frequencies;
   for (size_t i = 0; i < period.size(); ++i) {
@@ -91,20 +91,21 @@ std::vector<double> stretched(const std::vector<double>& period, const std::vect
   return f;
 }
 
-/// Older files say rope_scaling, which counts as a whole where both are there.
+/// Older files have rope_scaling, which takes precedence as a whole if both are there.
 const char* parameters_key(const ModelConfig& config) {
   for (const char* key : {"rope_scaling", "rope_parameters"})
     if (config.has(key) && !config.get<ModelConfig>(key).keys().empty()) return key;
   return nullptr;
 }
 
-/// The factor of the type; LongRoPE and YaRN may leave it to the two lengths.
+/// Returns the factor of the type; LongRoPE and YaRN may derive it from the two lengths.
 double factor_in(const ModelConfig& r, const RopeOptions& o) {
   if (r.has("factor")) return r.get<double>("factor");
   for (const char* type : {"linear", "dynamic", "llama3", "yarn"})
-    if (o.type == type && !(o.type == "yarn" && says_null(r, "factor")))
+    if (o.type == type && !(o.type == "yarn" && is_null_in(r, "factor")))
       throw bad("a 'factor' for rope_type '" + o.type + "'", "none");
-  return o.type == "longrope" || o.type == "yarn" ? number(o.max_positions) / original_positions(o) : o.factor;
+  return o.type == "longrope" || o.type == "yarn" ? number(o.max_positions) / original_positions(o)
+                                                  : o.factor;
 }
 
 }  // namespace
@@ -125,13 +126,13 @@ RopeOptions RopeOptions::from(const ModelConfig& config) {
     if (o.type == "su") o.type = "longrope";  // its name at first
     o.theta = r.get<double>("rope_theta", o.theta);
     o.partial = r.get<double>("partial_rotary_factor", o.partial);
-    // Said beside the other parameters first of all.
+    // The first files have this key beside the other parameters.
     if (o.original_max_positions == 0)
       o.original_max_positions = r.get<int64_t>("original_max_position_embeddings", 0);
     o.factor = factor_in(r, o);
     o.low_freq_factor = r.get<double>("low_freq_factor", o.low_freq_factor);
     o.high_freq_factor = r.get<double>("high_freq_factor", o.high_freq_factor);
-    // 0 is as good as nothing to transformers.
+    // transformers treats 0 as absent.
     for (const auto& [word, beta] : {std::pair{"beta_fast", &o.beta_fast}, {"beta_slow", &o.beta_slow}})
       if (const auto said = r.get<double>(word, 0); said != 0) *beta = said;
     o.mscale = r.get<double>("mscale", o.mscale);
@@ -153,16 +154,16 @@ RopeOptions RopeOptions::from(const ModelConfig& config) {
 
 Rope::Rope(int64_t head_size, const RopeOptions& o)
     : head_size_(head_size),
-      turned_(static_cast<int64_t>(number(head_size) * o.partial)),
+      rotary_size_(static_cast<int64_t>(number(head_size) * o.partial)),
       options_(o),
       attention_scale_(nn::attention_scale(o)) {
   if (std::ranges::find(types, o.type) == types.end())
     throw bad("a type of " + detail::listed(types), "'" + o.type + "'", detail::near(o.type, types));
-  if (turned_ < 2 || turned_ % 2 != 0 || turned_ > head_size)
-    throw bad("an even part of a head of " + std::to_string(head_size), std::to_string(turned_));
-  const std::vector<double> period = periods(o.theta, turned_);
+  if (rotary_size_ < 2 || rotary_size_ % 2 != 0 || rotary_size_ > head_size)
+    throw bad("an even part of a head of " + std::to_string(head_size), std::to_string(rotary_size_));
+  const std::vector<double> period = periods(o.theta, rotary_size_);
   if (o.type == "yarn") {
-    frequencies_ = yarn(period, turned_, o);
+    frequencies_ = yarn(period, rotary_size_, o);
   } else if (o.type == "longrope") {
     for (const auto* factors : {&o.short_factor, &o.long_factor})
       if (factors->size() != period.size())
@@ -179,22 +180,23 @@ Rope::Rope(int64_t head_size, const RopeOptions& o)
   }
 }
 
-/// float32 [turned / 2].
+/// float32 [rotary_size / 2].
 TensorRef Rope::frequencies_for(const Ops& o, const TensorRef& positions) const {
   const TensorRef plain = o.constant(row(frequencies_));
   if (options_.type != "dynamic" && options_.type != "longrope") return plain;
-  // The text is as long as its last position says.
+  // The length of the text is its last position + 1.
   const TensorRef length = o.add(o.op("ReduceMax", {positions}, {{"keepdims", int64_t{0}}}), 1);
   if (options_.type == "longrope") {
-    return o.where(o.greater(length, original_positions(options_)), o.constant(row(long_frequencies_)), plain);
+    return o.where(o.greater(length, original_positions(options_)), o.constant(row(long_frequencies_)),
+                   plain);
   }
-  // theta grows with what is beyond the length that was trained: 1 / (theta · growth)^(2i / turned).
-  const double longest = number(options_.max_positions), turned = number(turned_);
+  // theta grows with the length beyond the trained one: 1 / (theta · growth)^(2i / rotary_size).
+  const double longest = number(options_.max_positions), rotary_size = number(rotary_size_);
   const TensorRef beyond = o.cast(o.maximum(length, longest), DataType::float32);
   const TensorRef growth = o.pow(o.sub(o.div(o.mul(beyond, options_.factor), longest), options_.factor - 1),
-                                 turned / (turned - 2));
+                                 rotary_size / (rotary_size - 2));
   std::vector<double> exponents;
-  for (int64_t i = 0; i < turned_; i += 2) exponents.push_back(number(i) / turned);
+  for (int64_t i = 0; i < rotary_size_; i += 2) exponents.push_back(number(i) / rotary_size);
   return o.op("Reciprocal", {o.pow(o.mul(growth, options_.theta), o.constant(row(exponents)))});
 }
 
@@ -210,20 +212,21 @@ RopeAngles Rope::angles(const TensorRef& positions) const {
 TensorRef Rope::operator()(const TensorRef& x, const RopeAngles& angles) const {
   const Ops o(*this, x);
   const TensorRef cos = o.cast_like(angles.cos, x), sin = o.cast_like(angles.sin, x);
-  const bool whole = turned_ == head_size_;
-  const TensorRef part = whole ? x : o.slice(x, -1, 0, turned_);
+  const bool whole = rotary_size_ == head_size_;
+  const TensorRef part = whole ? x : o.slice(x, -1, 0, rotary_size_);
   TensorRef y;
   if (options_.interleaved) {
-    const TensorRef a = o.slice(part, -1, 0, turned_, 2), b = o.slice(part, -1, 1, turned_, 2);
+    const TensorRef a = o.slice(part, -1, 0, rotary_size_, 2), b = o.slice(part, -1, 1, rotary_size_, 2);
     const TensorRef first = o.sub(o.mul(a, cos), o.mul(b, sin)), second = o.add(o.mul(a, sin), o.mul(b, cos));
-    y = o.reshape(o.concat({o.unsqueeze(first, {-1}), o.unsqueeze(second, {-1})}, -1), {0, 0, 0, turned_});
+    y = o.reshape(o.concat({o.unsqueeze(first, {-1}), o.unsqueeze(second, {-1})}, -1),
+                  {0, 0, 0, rotary_size_});
   } else {
-    const int64_t half = turned_ / 2;
-    const TensorRef turned =
-        o.concat({o.op("Neg", {o.slice(part, -1, half, turned_)}), o.slice(part, -1, 0, half)}, -1);
-    y = o.add(o.mul(part, cos), o.mul(turned, sin));
+    const int64_t half = rotary_size_ / 2;
+    const TensorRef rotated =
+        o.concat({o.op("Neg", {o.slice(part, -1, half, rotary_size_)}), o.slice(part, -1, 0, half)}, -1);
+    y = o.add(o.mul(part, cos), o.mul(rotated, sin));
   }
-  return whole ? y : o.concat({y, o.slice(x, -1, turned_, head_size_)}, -1);
+  return whole ? y : o.concat({y, o.slice(x, -1, rotary_size_, head_size_)}, -1);
 }
 
 }  // namespace lathe::nn

@@ -121,7 +121,7 @@ TensorRef AvgPool::operator()(const TensorRef& x) const {
   Attributes a = pool_attributes(window_, options_, axes);
   a.emplace_back("count_include_pad", int64_t{options_.count_padding});
   const std::vector<int64_t> dilation = each(options_.dilation, axes, "a dilation");
-  // Opset 18 has no dilated averages, and need not hear of those that are not.
+  // The attribute is left out if it has no effect, because opset 18 has no dilated averages.
   if (dilation != std::vector<int64_t>(axes, 1)) a.emplace_back("dilations", dilation);
   return Ops(*this, x).op("AveragePool", {x}, a);
 }

@@ -32,7 +32,7 @@ class BartBody : public Module {
     if (tied_) f("shared", shared);
     f("encoder", encoder), f("decoder", decoder);
   }
-  Embedding shared;  // or of no meaning, where encoder and decoder have tokens of their own
+  Embedding shared;  // or without effect, if encoder and decoder have tokens of their own
   SequenceEncoder encoder;
   SequenceDecoder decoder;
 
@@ -86,7 +86,7 @@ class BartModel : public Seq2SeqModel {
 
   Outputs forward(Network& network, const Inputs& inputs) const override {
     if (!classification_head_ && !qa_outputs_) return Seq2SeqModel::forward(network, inputs);
-    // The decoder reads the text once more, a token later.
+    // The decoder reads the same text, shifted by a token.
     const TensorRef& ids = inputs.at("input_ids");
     const Ops o(*this, ids);
     Inputs whole = inputs;
@@ -98,11 +98,11 @@ class BartModel : public Seq2SeqModel {
   }
 
  private:
-  /// One token later: BART begins with its start token, mBART with the last token that is not padding (the
-  /// language).
+  /// Shifts by one token: BART begins with its start token, mBART with the last token that is not padding
+  /// (the language).
   TensorRef shifted(const Ops& o, const TensorRef& ids) const {
     const TensorRef at = o.range(o.size(ids, 1));
-    // Read at places, not cut off and put together again: the text stays as long as it is.
+    // Gathered, not sliced and concatenated, so that the length of the text stays the same symbol.
     const TensorRef before = o.gather(ids, o.maximum(o.sub(at, 1), 0), 1);
     return o.where(o.equal(at, 0), first_token(o, ids), before);
   }
@@ -113,7 +113,7 @@ class BartModel : public Seq2SeqModel {
         o.cast(o.op("Not", {o.equal(ids, static_cast<double>(padding_))}), DataType::int64);
     return o.op("GatherElements", {ids, o.sub(o.sum(counts, {1}), 1)}, {{"axis", int64_t{1}}});
   }
-  /// Of x the row of the last end of a sentence: [batch, size].
+  /// Returns the row of x at the last end-of-sentence token: [batch, size].
   TensorRef last_end(const Ops& o, const TensorRef& x, const TensorRef& ids) const {
     const TensorRef ends = o.cast(o.equal(ids, static_cast<double>(end_)), DataType::int64);
     const TensorRef last = o.op("ArgMax", {o.mul(o.range(o.size(ids, 1)), ends)},

@@ -1,4 +1,4 @@
-// What BART and mBART share.
+// Code that BART and mBART share.
 #pragma once
 
 #include <string>

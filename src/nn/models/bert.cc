@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "nn/access.h"
-#include "nn/refused.h"
 #include "nn/sizes.h"
+#include "nn/unsupported_config.h"
 
 namespace lathe::nn {
 namespace {
@@ -60,7 +60,8 @@ TensorRef BertLayer::between(const TensorRef& x, const Memory& memory) const {
   return (*cross_norm)(o.add(crossattention->across(x, memory.states, memory.mask, made), x));
 }
 
-/// [batch, heads, length, length]: products of queries, and of keys too, with the embedding of each distance.
+/// Returns [batch, heads, length, length]: products of queries, and of keys too, with the embedding of each
+/// distance.
 TensorRef BertLayer::bias(const Ops& o, const TensorRef& q, const TensorRef& k) const {
   if (!distances) return {};
   const TensorRef at = o.range(o.size(q, 2));
@@ -79,18 +80,18 @@ BertBody::BertBody(const ModelConfig& c, std::optional<int64_t> padding, bool cr
   size_ = s.layer.size;
   causal_ = c.get<bool>("is_decoder", false);
   if (!causal_ && c.get<bool>("add_cross_attention", false))
-    throw refused("bert", "cross attention in decoders only", "add_cross_attention", "true",
-                  "say 'is_decoder' true");
-  words = Embedding(s.vocabulary, size_);
-  places = Embedding(s.positions, size_);
+    throw unsupported_config("bert", "cross attention in decoders only", "add_cross_attention", "true",
+                             "say 'is_decoder' true");
+  word_embeddings = Embedding(s.vocabulary, size_);
+  position_embeddings = Embedding(s.positions, size_);
   types = Embedding(s.types, size_);
   norm = LayerNorm(size_, {.epsilon = s.layer.epsilon});
   layers = ModuleList<BertLayer>(s.layers, [&](int64_t) { return BertLayer(s, positions_, cross); });
 }
 
 void BertBody::fields(Fields& f) {
-  f("embeddings.word_embeddings", words);
-  if (positions_ == Positions::absolute) f("embeddings.position_embeddings", places);
+  f("embeddings.word_embeddings", word_embeddings);
+  if (positions_ == Positions::absolute) f("embeddings.position_embeddings", position_embeddings);
   f("embeddings.token_type_embeddings", types), f("embeddings.LayerNorm", norm);
   f("encoder.layer", layers), f("pooler", pooler);
 }
@@ -99,11 +100,12 @@ TensorRef BertBody::operator()(const TensorRef& ids, const TensorRef& mask, cons
                                const TensorRef& encoded) const {
   const Ops o(*this, ids);
   const TensorRef length = o.size(ids, 1);
-  TensorRef x = words(ids);
-  // All of type 0 where nobody says otherwise.
+  TensorRef x = word_embeddings(ids);
+  // Without token types all are of type 0.
   x = o.add(x, types(given_types ? given_types : o.ints({0})));
   if (positions_ == Positions::absolute)
-    x = o.add(x, places(padding_ ? positions_without_padding(o, ids, *padding_) : o.range(length)));
+    x = o.add(x,
+              position_embeddings(padding_ ? positions_without_padding(o, ids, *padding_) : o.range(length)));
   x = norm(x);
   const TensorRef hidden_keys =
       attention_mask(o, mask, length, length, x.element_type(), {.causal = causal_});
@@ -116,9 +118,9 @@ namespace {
 const ModelConfig& decoding(const ModelConfig& c) {
   for (const char* key : {"is_decoder", "add_cross_attention"})
     if (!c.get<bool>(key, false))
-      throw refused("config.json", "a decoder that reads what the encoder gave",
-                    "decoder." + std::string(key), "false",
-                    "say true, where the checkpoint has the weights of cross attention");
+      throw unsupported_config("config.json", "a decoder that reads what the encoder gave",
+                               "decoder." + std::string(key), "false",
+                               "say true, where the checkpoint has the weights of cross attention");
   return c;
 }
 

@@ -18,7 +18,7 @@ enum class Positions : uint8_t { absolute, relative_key, relative_key_query };
 
 class BertLayer : public EncoderBlock {
  public:
-  /// `cross`: reads what an encoder gave too.
+  /// `cross`: the layer also reads the output of an encoder.
   BertLayer(const BertSizes& s, Positions positions, bool cross);
   void fields(Fields& f) override;
   Parameter distances;  // [2 · positions - 1, size of a head]
@@ -36,8 +36,8 @@ class BertLayer : public EncoderBlock {
 
 class BertBody : public TextEncoderBody {
  public:
-  /// `padding`: counts positions as RoBERTa does. `cross`: layers read what an encoder gave too. Throws
-  /// bad_argument for a position_embedding_type that is not known.
+  /// `padding`: counts positions as RoBERTa does. `cross`: layers also read the output of an encoder. Throws
+  /// bad_argument for an unknown position_embedding_type.
   explicit BertBody(const ModelConfig& config, std::optional<int64_t> padding = {}, bool cross = false);
   void fields(Fields& f) override;
   TensorRef operator()(const TensorRef& ids, const TensorRef& mask, const TensorRef& types) const override {
@@ -45,9 +45,9 @@ class BertBody : public TextEncoderBody {
   }
   TensorRef operator()(const TensorRef& ids, const TensorRef& mask, const TensorRef& types,
                        const TensorRef& encoded) const;
-  Parameter embedding() const override { return words.weight; }
+  Parameter embedding() const override { return word_embeddings.weight; }
   int64_t size() const override { return size_; }
-  Embedding words, places, types;
+  Embedding word_embeddings, position_embeddings, types;
   LayerNorm norm;
   ModuleList<BertLayer> layers;
 
@@ -58,12 +58,12 @@ class BertBody : public TextEncoderBody {
   bool causal_ = false;  // is_decoder: tokens see those before them
 };
 
-/// The body as the decoder behind an encoder: "input_ids", "attention_mask", "encoder_hidden_states". It
-/// keeps no keys and values.
+/// The body as the decoder behind an encoder: "input_ids", "attention_mask", "encoder_hidden_states". It has
+/// no KV cache.
 class BertDecoder : public DecoderBody {
  public:
-  /// Of "bert", "roberta" or "xlm-roberta". Throws not_supported where the configuration is not of a decoder
-  /// with cross attention.
+  /// The model type is "bert", "roberta" or "xlm-roberta". Throws not_supported if the configuration is not
+  /// of a decoder with cross attention.
   explicit BertDecoder(const ModelConfig& config);
   void fields(Fields& f) override { f("", body_); }
   TensorRef operator()(const Inputs& inputs, Outputs& present) const override;

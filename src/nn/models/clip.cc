@@ -13,7 +13,7 @@ constexpr EncoderBlockNames clip_names{
     "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj",
     "layer_norm1",      "mlp.fc1",          "mlp.fc2",          "layer_norm2"};
 
-/// `c`: of one side. Published files leave out what is as the first model had it.
+/// `c` is of one side. Published files leave out options that have the values of the first model.
 EncoderBlockOptions layer_options(const ModelConfig& c, int64_t size, int64_t heads) {
   const auto own = c.get<int64_t>("hidden_size", size);
   return {.size = own,
@@ -24,7 +24,7 @@ EncoderBlockOptions layer_options(const ModelConfig& c, int64_t size, int64_t he
           .norm_first = true};
 }
 
-/// "encoder.layers": all hidden states, the first ones first.
+/// "encoder.layers": returns all hidden states, the first ones first.
 struct Layers : Module {
   Layers(const ModelConfig& c, const EncoderBlockOptions& o)
       : layers(c.get<int64_t>("num_hidden_layers", 12),
@@ -38,7 +38,7 @@ struct Layers : Module {
   ModuleList<EncoderBlock> layers;
 };
 
-/// What a side gives: hidden states, the last of them normed where it is a text's, and one row of them.
+/// The results of one side: hidden states, of which the last is normed for text, and one row of them.
 struct Seen {
   std::vector<TensorRef> states;
   TensorRef last, pooled;  // [batch, length, size], [batch, size]
@@ -48,14 +48,14 @@ class TextSide : public Module {
  public:
   explicit TextSide(const ModelConfig& c) : TextSide(c, layer_options(c, 512, 8)) {}
   void fields(Fields& f) override {
-    f("embeddings.token_embedding", words), f("embeddings.position_embedding", places);
+    f("embeddings.token_embedding", word_embeddings), f("embeddings.position_embedding", position_embeddings);
     f("encoder", encoder), f("final_layer_norm", norm);
   }
   Seen operator()(const Inputs& inputs) const {
     const TensorRef& ids = inputs.at("input_ids");
     const Ops o(*this, ids);
     const TensorRef length = o.size(ids, 1);
-    const TensorRef x = o.add(words(ids), places(o.range(length)));
+    const TensorRef x = o.add(word_embeddings(ids), position_embeddings(o.range(length)));
     const TensorRef mask =
         attention_mask(o, inputs.find("attention_mask"), length, length, x.element_type(), {.causal = true});
     Seen seen{encoder(x, mask), {}, {}};
@@ -64,21 +64,21 @@ class TextSide : public Module {
     return seen;
   }
   int64_t size() const { return size_; }
-  Embedding words, places;
+  Embedding word_embeddings, position_embeddings;
   Layers encoder;
   LayerNorm norm;
 
  private:
   TextSide(const ModelConfig& c, const EncoderBlockOptions& o)
-      : words(c.get<int64_t>("vocab_size", 49408), o.size),
-        places(c.get<int64_t>("max_position_embeddings", 77), o.size),
+      : word_embeddings(c.get<int64_t>("vocab_size", 49408), o.size),
+        position_embeddings(c.get<int64_t>("max_position_embeddings", 77), o.size),
         encoder(c, o),
         norm(o.size, {.epsilon = o.epsilon}),
         size_(o.size),
         end_(c.get<int64_t>("eos_token_id", 49407)) {}
 
-  /// Where the text ends, [batch, 1]: at the first token that says so. Configurations of the first models say
-  /// 2, which was wrong: there it is the token of the highest number.
+  /// The index of the end of the text, [batch, 1]: the first end token. Configurations of the first models
+  /// say 2, which was wrong: for these it is the token with the highest number.
   TensorRef end_of(const Ops& o, const TensorRef& ids) const {
     constexpr int64_t wrong = 2;
     const TensorRef high = end_ == wrong ? ids : o.equal(ids, static_cast<double>(end_));
@@ -92,7 +92,7 @@ class ImageSide : public Module {
   explicit ImageSide(const ModelConfig& c) : ImageSide(c, layer_options(c, 768, 12)) {}
   void fields(Fields& f) override {
     f("embeddings.class_embedding", class_embedding), f("embeddings.patch_embedding", patches);
-    f("embeddings.position_embedding", places), f("pre_layrnorm", before), f("encoder", encoder);
+    f("embeddings.position_embedding", position_embeddings), f("pre_layrnorm", before), f("encoder", encoder);
     f("post_layernorm", after);
   }
   Seen operator()(const Inputs& inputs) const {
@@ -101,7 +101,7 @@ class ImageSide : public Module {
     const TensorRef cut = o.transpose(o.reshape(patches(image), {0, size_, -1}), {0, 2, 1});
     const TensorRef first =
         o.expand(o.use(class_embedding), o.concat({o.size(image, 0), o.ints({1, size_})}, 0));
-    const TensorRef x = before(o.add(o.concat({first, cut}, 1), o.use(places.weight)));
+    const TensorRef x = before(o.add(o.concat({first, cut}, 1), o.use(position_embeddings.weight)));
     Seen seen{encoder(x, {}), {}, {}};
     seen.last = seen.states.back();
     seen.pooled = after(o.select(seen.last, 1, 0));
@@ -110,7 +110,7 @@ class ImageSide : public Module {
   int64_t size() const { return size_; }
   Parameter class_embedding;
   Conv2d patches;
-  Embedding places;
+  Embedding position_embeddings;
   LayerNorm before, after;
   Layers encoder;
 
@@ -123,7 +123,7 @@ class ImageSide : public Module {
         size_(o.size) {
     const auto patch = c.get<int64_t>("patch_size", 32), side = c.get<int64_t>("image_size", 224) / patch;
     patches = Conv2d(c.get<int64_t>("num_channels", 3), size_, {patch}, {.stride = {patch}, .bias = false});
-    places = Embedding(side * side + 1, size_);
+    position_embeddings = Embedding(side * side + 1, size_);
   }
   int64_t size_;
 };
@@ -133,13 +133,13 @@ TensorRef of_length_one(const Ops& o, const TensorRef& x) {
   return o.div(x, o.op("ReduceL2", {x, o.ints({-1})}));
 }
 
-/// "text_config" or "vision_config". Older files have the same once more with "_dict" behind the name, which
-/// then counts as a whole.
+/// Returns "text_config" or "vision_config". Older files have the same again with "_dict" behind the name,
+/// which then takes precedence as a whole.
 ModelConfig side_in(const ModelConfig& c, const std::string& key) {
   return c.get<ModelConfig>(c.has(key + "_dict") ? key + "_dict" : key, ModelConfig::parse("{}"));
 }
 
-/// Both: how near each text is to each image.
+/// Both sides: how similar each text is to each image.
 class Clip : public Model {
  public:
   explicit Clip(const ModelConfig& c) : text(side_in(c, "text_config")), image(side_in(c, "vision_config")) {
@@ -168,7 +168,7 @@ class Clip : public Model {
   Parameter logit_scale{DataType::float32, Shape{}};
 };
 
-/// Both without their lengths taken, as encoders of sentences and images have them.
+/// Both sides without normalization, for encoders of sentences and images.
 class ClipEmbeddings : public Clip {
  public:
   using Clip::Clip;
@@ -178,7 +178,7 @@ class ClipEmbeddings : public Clip {
   }
 };
 
-/// The mean of what the patches became, and the labels.
+/// A classifier of the mean over patches.
 class ClipClassifier : public Model {
  public:
   explicit ClipClassifier(const ModelConfig& c)

@@ -1,4 +1,4 @@
-// DeiT (Touvron et al. 2020): the vision transformer with a second token, which a teacher taught.
+// DeiT (Touvron et al. 2020): the vision transformer with a second token, for distillation from a teacher.
 #include <algorithm>
 
 #include "nn/models/vit.h"

@@ -1,7 +1,7 @@
 // DistilBERT (Sanh et al. 2019).
-#include "nn/refused.h"
 #include "nn/sizes.h"
 #include "nn/text_encoder.h"
+#include "nn/unsupported_config.h"
 
 namespace lathe::nn {
 namespace {
@@ -14,20 +14,21 @@ class DistilBertBody : public TextEncoderBody {
  public:
   explicit DistilBertBody(const ModelConfig& c) : DistilBertBody(c, sizes(c)) {}
   void fields(Fields& f) override {
-    f("embeddings.word_embeddings", words), f("embeddings.position_embeddings", places);
+    f("embeddings.word_embeddings", word_embeddings),
+        f("embeddings.position_embeddings", position_embeddings);
     f("embeddings.LayerNorm", norm), f("transformer.layer", layers);
   }
   TensorRef operator()(const TensorRef& ids, const TensorRef& mask, const TensorRef&) const override {
     const Ops o(*this, ids);
     const TensorRef length = o.size(ids, 1);
-    TensorRef x = norm(o.add(words(ids), places(o.range(length))));
+    TensorRef x = norm(o.add(word_embeddings(ids), position_embeddings(o.range(length))));
     const TensorRef hidden_keys = attention_mask(o, mask, length, length, x.element_type());
     for (const EncoderBlock& layer : layers) x = layer(x, hidden_keys);
     return x;
   }
-  Parameter embedding() const override { return words.weight; }
+  Parameter embedding() const override { return word_embeddings.weight; }
   int64_t size() const override { return size_; }
-  Embedding words, places;
+  Embedding word_embeddings, position_embeddings;
   LayerNorm norm;
   ModuleList<EncoderBlock> layers;
 
@@ -42,8 +43,8 @@ class DistilBertBody : public TextEncoderBody {
             .activation = activation_in(c, "activation", "gelu")};
   }
   DistilBertBody(const ModelConfig& c, const EncoderBlockOptions& o)
-      : words(c.get<int64_t>("vocab_size"), o.size),
-        places(c.get<int64_t>("max_position_embeddings"), o.size),
+      : word_embeddings(c.get<int64_t>("vocab_size"), o.size),
+        position_embeddings(c.get<int64_t>("max_position_embeddings"), o.size),
         norm(o.size, {.epsilon = o.epsilon}),
         layers(c.get<int64_t>("n_layers"), [&](int64_t) { return EncoderBlock(o, distilbert_names); }),
         size_(o.size) {}

@@ -1,4 +1,4 @@
-// The eye of Donut (Kim et al. 2021) by itself: Swin without a norm behind the last stage.
+// The encoder of Donut (Kim et al. 2021) alone: Swin without a norm behind the last stage.
 #include "nn/models/swin.h"
 
 namespace lathe::nn {

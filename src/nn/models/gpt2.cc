@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "nn/refused.h"
 #include "nn/sizes.h"
+#include "nn/unsupported_config.h"
 
 namespace lathe::nn {
 Gpt2Options::Gpt2Options(const ModelConfig& c)
@@ -36,26 +36,26 @@ Gpt2Attention::Gpt2Attention(const Gpt2Options& o, int64_t layer, bool cross)
   if (cross) q_attn.emplace(o.size, o.size, LinearOptions{.transposed = true});
 }
 
-TensorRef Gpt2Attention::operator()(const TensorRef& x, const TensorRef& mask, KeyValues& kept) const {
+TensorRef Gpt2Attention::operator()(const TensorRef& x, const TensorRef& mask, KeyValues& cache) const {
   const Ops o(*this, x);
   const std::vector<TensorRef> parts = o.split(c_attn(x), {size_, size_, size_}, -1);
   const TensorRef query = split_heads(o, parts[0], heads_);
   KeyValues now{split_heads(o, parts[1], heads_), split_heads(o, parts[2], heads_)};
-  if (kept) now = {o.concat({kept.key, now.key}, 2), o.concat({kept.value, now.value}, 2)};
-  kept = now;
-  return attended(o, query, kept, mask);
+  if (cache) now = {o.concat({cache.key, now.key}, 2), o.concat({cache.value, now.value}, 2)};
+  cache = now;
+  return attended(o, query, cache, mask);
 }
 
 TensorRef Gpt2Attention::across(const TensorRef& x, const TensorRef& memory, const TensorRef& mask) const {
   const Ops o(*this, x);
   const std::vector<TensorRef> parts = o.split(c_attn(memory), {size_, size_}, -1);
-  const KeyValues kept{split_heads(o, parts[0], heads_), split_heads(o, parts[1], heads_)};
-  return attended(o, split_heads(o, (*q_attn)(x), heads_), kept, mask);
+  const KeyValues cache{split_heads(o, parts[0], heads_), split_heads(o, parts[1], heads_)};
+  return attended(o, split_heads(o, (*q_attn)(x), heads_), cache, mask);
 }
 
-TensorRef Gpt2Attention::attended(const Ops& o, const TensorRef& query, const KeyValues& kept,
+TensorRef Gpt2Attention::attended(const Ops& o, const TensorRef& query, const KeyValues& cache,
                                   const TensorRef& mask) const {
-  return c_proj(merge_heads(o, attend(o, query, kept.key, kept.value, {.mask = mask, .scale = scale_})));
+  return c_proj(merge_heads(o, attend(o, query, cache.key, cache.value, {.mask = mask, .scale = scale_})));
 }
 
 Gpt2Mlp::Gpt2Mlp(const Gpt2Options& o)
@@ -77,10 +77,10 @@ Gpt2Layer::Gpt2Layer(const Gpt2Options& o, int64_t layer)
   crossattention.emplace(o, layer, true);
 }
 
-TensorRef Gpt2Layer::operator()(TensorRef x, const TensorRef& mask, KeyValues& kept,
+TensorRef Gpt2Layer::operator()(TensorRef x, const TensorRef& mask, KeyValues& cache,
                                 const Memory& memory) const {
   const Ops o(*this, x);
-  x = o.add(x, attn(ln_1(x), mask, kept));
+  x = o.add(x, attn(ln_1(x), mask, cache));
   if (crossattention && memory.states)
     x = o.add(x, crossattention->across((*ln_cross_attn)(x), memory.states, memory.mask));
   return o.add(x, mlp(ln_2(x)));
@@ -108,9 +108,9 @@ TensorRef Gpt2Body::operator()(const Inputs& inputs, Outputs& present) const {
   if (const TensorRef padding = inputs.find("encoder_attention_mask"))
     memory.mask = attention_mask(o, padding, queries, o.size(padding, 1), x.element_type());
   for (size_t i = 0; i < h.size(); ++i) {
-    KeyValues kept = past_of(inputs, i);
-    x = h[i](x, mask, kept, memory);
-    set_present(present, i, kept);
+    KeyValues cache = past_of(inputs, i);
+    x = h[i](x, mask, cache, memory);
+    set_present(present, i, cache);
   }
   return ln_f(x);
 }

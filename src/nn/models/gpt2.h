@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "nn/decoding.h"
+#include "nn/decoder_model.h"
 #include "nn/encoder_block.h"
 
 namespace lathe::nn {
@@ -16,23 +16,23 @@ struct Gpt2Options {
   double epsilon;
   std::string activation;
   bool scaled, scaled_by_layer;
-  bool cross;  // add_cross_attention: each layer reads what an encoder gave, too
+  bool cross;  // add_cross_attention: each layer also reads the output of an encoder
 };
 
-/// Over the tokens themselves, or over what an encoder gave.
+/// Attention over the tokens themselves, or over the output of an encoder.
 class Gpt2Attention : public Module {
  public:
   Gpt2Attention(const Gpt2Options& o, int64_t layer, bool cross);
   void fields(Fields& f) override { f("c_attn", c_attn), f("q_attn", q_attn), f("c_proj", c_proj); }
-  /// `kept`: the past, which becomes the present.
-  TensorRef operator()(const TensorRef& x, const TensorRef& mask, KeyValues& kept) const;
+  /// `cache`: the KV cache of earlier tokens, to which those of x are appended.
+  TensorRef operator()(const TensorRef& x, const TensorRef& mask, KeyValues& cache) const;
   /// memory [batch, keys, size].
   TensorRef across(const TensorRef& x, const TensorRef& memory, const TensorRef& mask) const;
   Linear c_attn, c_proj;
   std::optional<Linear> q_attn;  // of cross attention: c_attn makes keys and values only
 
  private:
-  TensorRef attended(const Ops& o, const TensorRef& query, const KeyValues& kept,
+  TensorRef attended(const Ops& o, const TensorRef& query, const KeyValues& cache,
                      const TensorRef& mask) const;
   int64_t size_, heads_;
   double scale_;
@@ -56,7 +56,7 @@ class Gpt2Layer : public Module {
     f("ln_1", ln_1), f("attn", attn), f("ln_cross_attn", ln_cross_attn), f("crossattention", crossattention);
     f("ln_2", ln_2), f("mlp", mlp);
   }
-  TensorRef operator()(TensorRef x, const TensorRef& mask, KeyValues& kept, const Memory& memory) const;
+  TensorRef operator()(TensorRef x, const TensorRef& mask, KeyValues& cache, const Memory& memory) const;
   LayerNorm ln_1, ln_2;
   Gpt2Attention attn;
   std::optional<LayerNorm> ln_cross_attn;
@@ -65,7 +65,7 @@ class Gpt2Layer : public Module {
 };
 
 /// Besides the inputs of every decoder "encoder_hidden_states" [batch, keys, size] and
-/// "encoder_attention_mask" [batch, keys]. Keys and values of cross attention are made anew in every run.
+/// "encoder_attention_mask" [batch, keys]. Keys and values of cross attention are computed in every run.
 class Gpt2Body : public DecoderBody {
  public:
   explicit Gpt2Body(const Gpt2Options& o);

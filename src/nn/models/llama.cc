@@ -1,13 +1,13 @@
-// Llama (Touvron et al. 2023), and what differs from it by a few options.
+// Llama (Touvron et al. 2023), and models that differ from it by a few options.
 #include "nn/models/llama.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "nn/access.h"
-#include "nn/decoding.h"
-#include "nn/refused.h"
+#include "nn/decoder_model.h"
 #include "nn/sizes.h"
+#include "nn/unsupported_config.h"
 
 namespace lathe::nn {
 namespace {
@@ -29,8 +29,9 @@ struct LlamaConfig {
     output_bias = family.bias_keys && c.get<bool>("attention_bias", false);
     qkv_bias = family.qkv_bias || output_bias;
     if (rope.partial != 1)
-      throw refused("llama", "heads that are turned whole", "partial_rotary_factor",
-                    std::to_string(rope.partial), "transformers turns no part of a head of these either");
+      throw unsupported_config("llama", "heads that are turned whole", "partial_rotary_factor",
+                               std::to_string(rope.partial),
+                               "transformers turns no part of a head of these either");
     if (family.windows == LlamaFamily::Windows::everywhere)
       std::ranges::fill(windows, window_of(c));
     else if (family.windows == LlamaFamily::Windows::by_layer)
@@ -45,14 +46,14 @@ struct LlamaConfig {
 
  private:
   int64_t groups_of(const ModelConfig& c, const LlamaFamily& family) const {
-    const bool absent = !c.has("num_key_value_heads") && !says_null(c, "num_key_value_heads");
+    const bool absent = !c.has("num_key_value_heads") && !is_null_in(c, "num_key_value_heads");
     return absent && family.groups ? family.groups : c.get<int64_t>("num_key_value_heads", heads);
   }
-  /// A null says that there is no window, as against a key that is absent.
+  /// A null means that there is no window, unlike a key that is absent.
   static int64_t window_of(const ModelConfig& c) {
-    return says_null(c, "sliding_window") ? 0 : c.get<int64_t>("sliding_window", 4096);
+    return is_null_in(c, "sliding_window") ? 0 : c.get<int64_t>("sliding_window", 4096);
   }
-  /// Qwen2: the layers that layer_types says, or those behind the first max_window_layers.
+  /// In Qwen2 layers with a window are those of layer_types, or those behind the first max_window_layers.
   void choose_windows(const ModelConfig& c) {
     const int64_t window = c.get<bool>("use_sliding_window", false) ? window_of(c) : 0;
     if (!c.has("layer_types")) {
@@ -62,19 +63,20 @@ struct LlamaConfig {
     }
     const auto types = c.get<std::vector<std::string>>("layer_types");
     if (types.size() != windows.size())
-      throw refused("qwen2", "a type for each of " + std::to_string(windows.size()) + " layers",
-                    "layer_types", "of " + std::to_string(types.size()));
+      throw unsupported_config("qwen2", "a type for each of " + std::to_string(windows.size()) + " layers",
+                               "layer_types", "of " + std::to_string(types.size()));
     for (size_t i = 0; i < types.size(); ++i) windows[i] = window_of_type(types[i], window);
   }
   static int64_t window_of_type(const std::string& type, int64_t window) {
     if (type == "full_attention") return 0;
     const std::vector<std::string> known{"full_attention", "sliding_attention"};
     if (type != known[1])
-      throw refused("qwen2", "layers of " + detail::listed(known), "layer_types", "with '" + type + "'",
-                    detail::near(type, known));
+      throw unsupported_config("qwen2", "layers of " + detail::listed(known), "layer_types",
+                               "with '" + type + "'", detail::near(type, known));
     if (window > 0) return window;
-    throw refused("qwen2", "a window for layers of 'sliding_attention'", "use_sliding_window", "false",
-                  "say 'use_sliding_window' true and a 'sliding_window', or 'full_attention'");
+    throw unsupported_config("qwen2", "a window for layers of 'sliding_attention'", "use_sliding_window",
+                             "false",
+                             "say 'use_sliding_window' true and a 'sliding_window', or 'full_attention'");
   }
 };
 
@@ -91,12 +93,12 @@ class LlamaAttention : public Module {
     f("q_proj", q_proj), f("k_proj", k_proj), f("v_proj", v_proj), f("o_proj", o_proj);
   }
   TensorRef operator()(const TensorRef& x, const Rope& rope, const RopeAngles& angles, const TensorRef& mask,
-                       KeyValues& kept) const {
+                       KeyValues& cache) const {
     const Ops o(*this, x);
     const TensorRef query = rope(split_heads(o, q_proj(x), heads_), angles);
     KeyValues now{rope(split_heads(o, k_proj(x), groups_), angles), split_heads(o, v_proj(x), groups_)};
-    if (kept) now = {o.concat({kept.key, now.key}, 2), o.concat({kept.value, now.value}, 2)};
-    kept = now;
+    if (cache) now = {o.concat({cache.key, now.key}, 2), o.concat({cache.value, now.value}, 2)};
+    cache = now;
     return o_proj(merge_heads(o, attend(o, query, now.key, now.value, {.mask = mask})));
   }
   Linear q_proj, k_proj, v_proj, o_proj;
@@ -137,9 +139,9 @@ class LlamaLayer : public Module {
         f("post_attention_layernorm", post_attention_layernorm);
   }
   TensorRef operator()(TensorRef x, const Rope& rope, const RopeAngles& angles, const TensorRef& mask,
-                       KeyValues& kept) const {
+                       KeyValues& cache) const {
     const Ops o(*this, x);
-    x = o.add(x, self_attn(input_layernorm(x), rope, angles, mask, kept));
+    x = o.add(x, self_attn(input_layernorm(x), rope, angles, mask, cache));
     return o.add(x, mlp(post_attention_layernorm(x)));
   }
   LlamaAttention self_attn;
@@ -179,9 +181,9 @@ class LlamaBody : public DecoderBody {
       if (!mask)
         mask = attention_mask(o, inputs.find("attention_mask"), o.size(ids, 1), keys, x.element_type(),
                               {.causal = true, .window = windows_[i]});
-      KeyValues kept = past_of(inputs, i);
-      x = layers[i](x, rotary_emb, angles, mask, kept);
-      set_present(present, i, kept);
+      KeyValues cache = past_of(inputs, i);
+      x = layers[i](x, rotary_emb, angles, mask, cache);
+      set_present(present, i, cache);
     }
     return norm(x);
   }

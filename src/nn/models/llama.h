@@ -1,4 +1,4 @@
-// What Llama and its relatives differ in.
+// The differences between Llama and its relatives.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace lathe::nn {
 
-/// Where config.json does not say.
+/// Properties of an architecture that config.json does not tell.
 struct LlamaFamily {
-  /// Which layers see a window only.
+  /// The layers that see a window only.
   enum class Windows : uint8_t { none, everywhere, by_layer };
   bool bias_keys = false;  // attention_bias and mlp_bias are read
   bool qkv_bias = false;

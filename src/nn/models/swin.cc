@@ -7,8 +7,8 @@
 
 #include "nn/access.h"
 #include "nn/convert.h"
-#include "nn/refused.h"
 #include "nn/sizes.h"
+#include "nn/unsupported_config.h"
 
 namespace lathe::nn {
 namespace {
@@ -83,7 +83,8 @@ TensorRef SwinLayer::attended(const Ops& o, const TensorRef& windows) const {
   const TensorRef q = split_heads(o, query(windows), heads_), k = split_heads(o, key(windows), heads_),
                   v = split_heads(o, value(windows), heads_);
   if (shift_ == 0) return attention_dense(merge_heads(o, attend(o, q, k, v, {.mask = position_bias(o)})));
-  // Masks differ from window to window, and windows are part of the batch: they are told apart for the sum.
+  // Masks differ from window to window, and windows are part of the batch: a reshape separates them for the
+  // sum.
   const double scale = 1 / std::sqrt(static_cast<double>(size_ / heads_));
   const int64_t count = padded_.height * padded_.width / (window_ * window_), n = window_ * window_;
   TensorRef scores = o.add(o.mul(o.matmul(q, o.transpose(k, {0, 1, 3, 2})), scale), position_bias(o));
@@ -106,9 +107,9 @@ TensorRef SwinLayer::position_bias(const Ops& o) const {
   return o.unsqueeze(o.transpose(bias, {2, 0, 1}), {0});
 }
 
-/// [windows, 1, window², window²]: -100 between patches that only the shift made neighbours.
+/// [windows, 1, window², window²]: -100 between patches that only the shift made neighbors.
 Tensor SwinLayer::shift_mask() const {
-  // Of a row or column: before the last window, in it, or brought there from the other end.
+  // The part of a row or column: before the last window, in it, or moved there from the other end.
   auto part = [&](int64_t at, int64_t length) {
     return at < length - window_ ? int64_t{0} : at < length - shift_ ? int64_t{1} : int64_t{2};
   };
@@ -160,7 +161,7 @@ TensorRef SwinStage::merged(const Ops& o, const TensorRef& x) const {
   TensorRef y = o.reshape(x, {0, grid_.height, grid_.width, size_});
   if (height != grid_.height || width != grid_.width)
     y = o.op("Pad", {y, o.ints({0, 0, 0, 0, 0, height - grid_.height, width - grid_.width, 0})});
-  // Columns outside rows: first the two of the left column, then those of the right.
+  // The order is columns before rows: first the two of the left column, then those of the right.
   y = o.reshape(y, {-1, height / 2, 2, width / 2, 2, size_});
   y = o.reshape(o.transpose(y, {0, 1, 3, 4, 2, 5}), {-1, height / 2 * (width / 2), 4 * size_});
   return (*reduction)((*norm)(y));
@@ -185,11 +186,12 @@ SwinOptions::SwinOptions(const ModelConfig& c)
     refuse("as many num_heads as depths",
            std::to_string(heads.size()) + " and " + std::to_string(depths.size()));
   if (c.get<bool>("use_absolute_embeddings", false))
-    throw refused("swin", "positions as biases of attention alone", "use_absolute_embeddings", "true",
-                  "transformers runs no such checkpoint either: its embeddings are of one position more than "
-                  "there are patches");
+    throw unsupported_config(
+        "swin", "positions as biases of attention alone", "use_absolute_embeddings", "true",
+        "transformers runs no such checkpoint either: its embeddings are of one position more than "
+        "there are patches");
   if (window < 1 || patch[0] < 1 || patch[1] < 1) refuse("a window and patches of at least 1", "less");
-  // No weight is as large as the image is, and masks between windows are constants.
+  // Weights do not bound the size of the image, and masks between windows are constants.
   const int64_t rows = (image[0] + patch[0] - 1) / patch[0], columns = (image[1] + patch[1] - 1) / patch[1];
   const int64_t side = std::min(window, std::min(rows, columns));
   constexpr int64_t most = int64_t{1} << 28;

@@ -21,10 +21,10 @@ struct SwinOptions {
   int64_t features() const { return size << (depths.size() - 1); }  // of a patch behind the last stage
 };
 
-/// What the layers' parts are called inside of transformers 5, which writes them so where it is told to.
+/// The names of the layers' parts inside of transformers 5, which saves them under these names on request.
 std::vector<std::pair<std::string, std::string>> swin_other_parts();
 
-/// How patches lie.
+/// The rows and columns of patches.
 struct SwinGrid {
   int64_t height = 0, width = 0;
 };
@@ -42,7 +42,8 @@ class SwinLayer : public Module {
   TensorRef attended(const Ops& o, const TensorRef& windows) const;
   TensorRef position_bias(const Ops& o) const;
   Tensor shift_mask() const;
-  /// x [batch, height, width, size] whose rows and columns begin `by` later, or, negative, earlier.
+  /// Returns x [batch, height, width, size] with rows and columns that begin `by` later, or, if negative,
+  /// earlier.
   TensorRef rolled(const Ops& o, const TensorRef& x, int64_t by) const;
 
   SwinGrid grid_, padded_;

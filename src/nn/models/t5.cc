@@ -2,9 +2,9 @@
 // norms without mean; no scale in attention.
 #include <cmath>
 
-#include "nn/refused.h"
 #include "nn/sequence_layers.h"
 #include "nn/sizes.h"
+#include "nn/unsupported_config.h"
 
 namespace lathe::nn {
 namespace {
@@ -23,15 +23,15 @@ struct T5Config {
         decoder(decoder) {
     if (decoder) layers = c.get<int64_t>("num_decoder_layers", layers);
     if (layers < 1)  // the first has the positions of all
-      throw refused("t5", "a layer at least",
-                    decoder && c.has("num_decoder_layers") ? "num_decoder_layers" : "num_layers",
-                    std::to_string(layers));
+      throw unsupported_config("t5", "a layer at least",
+                               decoder && c.has("num_decoder_layers") ? "num_decoder_layers" : "num_layers",
+                               std::to_string(layers));
     constexpr std::string_view prefix = "gated-";
     gated = activation.starts_with(prefix);
     if (gated) activation.erase(0, prefix.size());
     if (gated && activation == "gelu") activation = "gelu_new";  // as the published weights were trained
     activation = activation_called(activation, "feed_forward_proj");
-    // What follows from feed_forward_proj may be said for itself, and then counts.
+    // Keys of their own take precedence over what feed_forward_proj implies.
     gated = c.get<bool>("is_gated_act", gated);
     activation = activation_in(c, "dense_act_fn", activation.c_str());
     refuse_other_names("t5", c,
@@ -61,12 +61,12 @@ class T5Attention : public Module {
     f(name_ + std::string(".relative_attention_bias"), relative_attention_bias);
     f("layer_norm", layer_norm);
   }
-  TensorRef operator()(const TensorRef& x, const TensorRef& mask, KeyValues& kept) const {
-    return Ops(*this, x).add(x, attention(layer_norm(x), mask, kept));
+  TensorRef operator()(const TensorRef& x, const TensorRef& mask, KeyValues& cache) const {
+    return Ops(*this, x).add(x, attention(layer_norm(x), mask, cache));
   }
   TensorRef across(const TensorRef& x, const TensorRef& memory, const TensorRef& mask,
-                   KeyValues& kept) const {
-    return Ops(*this, x).add(x, attention.across(layer_norm(x), memory, mask, kept));
+                   KeyValues& cache) const {
+    return Ops(*this, x).add(x, attention.across(layer_norm(x), memory, mask, cache));
   }
   CachedAttention attention;
   std::optional<Embedding> relative_attention_bias;
@@ -143,12 +143,12 @@ class T5Stack : public Module {
     if (const TensorRef padding = inputs.find("encoder_attention_mask"))
       memory_mask = attention_mask(o, padding, queries, o.size(padding, 1), x.element_type());
     for (size_t i = 0; i < block.size(); ++i) {
-      KeyValues kept = past_of(inputs, i, "decoder"), kept_memory = past_of(inputs, i, "encoder");
-      x = block[i].self(x, scores, kept);
+      KeyValues cache = past_of(inputs, i, "decoder"), cross_cache = past_of(inputs, i, "encoder");
+      x = block[i].self(x, scores, cache);
       if (block[i].cross) {
-        x = block[i].cross->across(x, memory, memory_mask, kept_memory);
-        set_present(present, i, kept, "decoder");
-        set_present(present, i, kept_memory, "encoder");
+        x = block[i].cross->across(x, memory, memory_mask, cross_cache);
+        set_present(present, i, cache, "decoder");
+        set_present(present, i, cross_cache, "encoder");
       }
       x = block[i].mlp(x);
     }
@@ -168,7 +168,7 @@ class T5Model : public Seq2SeqModel {
       : shared(config.get<int64_t>("vocab_size"), config.get<int64_t>("d_model")),
         encoder(T5Config(config, false)),
         decoder(T5Config(config, true)) {
-    // Whatever the configuration says of them, unless the checkpoint has others.
+    // These are tied whatever the configuration says, unless the checkpoint has others.
     encoder_tokens.weight = decoder_tokens.weight = shared.weight;
     if (task != "text2text-generation") return;
     const int64_t size = config.get<int64_t>("d_model");
@@ -191,7 +191,7 @@ class T5Model : public Seq2SeqModel {
     Outputs present, outputs;
     TensorRef x = decoder(decoder_tokens(inputs.at("input_ids")), inputs, present);
     if (lm_head) {
-      // Tied weights are as large as embeddings are.
+      // Tied weights have the magnitude of embeddings.
       if (scale_ != 1) x = Ops(*this, x).mul(x, scale_);
       outputs.set("logits", (*lm_head)(x));
     } else {
@@ -209,7 +209,7 @@ class T5Model : public Seq2SeqModel {
   double scale_ = 1;
 };
 
-/// The encoder alone: sentences are made vectors of by T5 too.
+/// The encoder alone, which T5 also has for sentences.
 class T5EncoderModel : public Model {
  public:
   explicit T5EncoderModel(const ModelConfig& config)

@@ -1,8 +1,8 @@
-// TrOCR's decoder, which stands behind an encoder of images only (vision_encoder_decoder.cc).
+// TrOCR's decoder, which is used behind an encoder of images only (vision_encoder_decoder.cc).
 #include "nn/models/trocr.h"
 
-#include "nn/refused.h"
 #include "nn/sizes.h"
+#include "nn/unsupported_config.h"
 
 namespace lathe::nn {
 
@@ -25,8 +25,9 @@ SequenceOptions trocr_options(const ModelConfig& c) {
   o.memory_size = c.get<int64_t>("cross_attention_hidden_size", 0);
   if (c.get<bool>("use_learned_position_embeddings", true)) return o;
   if (o.size % 2 != 0 || o.size < 4)
-    throw refused("trocr", "for positions that are not learnt a size of two halves", "d_model",
-                  std::to_string(o.size), "export a checkpoint with 'use_learned_position_embeddings' true");
+    throw unsupported_config("trocr", "for positions that are not learnt a size of two halves", "d_model",
+                             std::to_string(o.size),
+                             "export a checkpoint with 'use_learned_position_embeddings' true");
   o.sinusoidal_but = c.get<int64_t>("pad_token_id", 1);
   return o;
 }
@@ -34,8 +35,8 @@ SequenceOptions trocr_options(const ModelConfig& c) {
 void register_trocr(ModelRegistry& all) {
   all.add("trocr", {"feature-extraction"},
           [](const ModelConfig&, std::string_view) -> std::unique_ptr<Model> {
-            throw refused("config.json", "an encoder of images before this decoder", "model_type", "'trocr'",
-                          "export the vision-encoder-decoder that it is part of");
+            throw unsupported_config("config.json", "an encoder of images before this decoder", "model_type",
+                                     "'trocr'", "export the vision-encoder-decoder that it is part of");
           });
 }
 

@@ -7,8 +7,8 @@
 #include "nn/models/swin.h"
 #include "nn/models/trocr.h"
 #include "nn/models/vit.h"
-#include "nn/refused.h"
 #include "nn/sequence_layers.h"
+#include "nn/unsupported_config.h"
 
 namespace lathe::nn {
 namespace {
@@ -28,13 +28,13 @@ ImageEncoder image_encoder(std::shared_ptr<Body> body, int64_t size,
           std::move(other_parts)};
 }
 
-/// The decoder with what makes words of its hidden states, and where both are in a checkpoint.
+/// The decoder with the head that makes words of its hidden states, and the paths of both in a checkpoint.
 struct TextDecoder {
   std::shared_ptr<DecoderBody> body;
   std::string path, head_path;
   std::shared_ptr<Module> head;
   std::function<TensorRef(const TensorRef& states)> words;
-  int64_t memory_size = 0;  // of what it reads of the encoder, where that is not its own size
+  int64_t memory_size = 0;  // of the encoder's states, if that is not its own size
 };
 
 bool ties_words(const ModelConfig& c) { return c.get<bool>("tie_word_embeddings", true); }
@@ -49,7 +49,7 @@ TextDecoder text_decoder(const ModelConfig& c, std::shared_ptr<DecoderBody> body
           [raw = head.get()](const TensorRef& states) { return (*raw)(states); }};
 }
 
-/// BERT or RoBERTa with what fills in masks.
+/// BERT or RoBERTa with the head of fill-mask.
 TextDecoder masked_decoder(const ModelConfig& c, const TextEncoderNames& names) {
   auto body = std::make_shared<BertDecoder>(c);
   auto head = std::make_shared<MaskedHead>(body->size(), c.get<int64_t>("vocab_size"), names.masked_epsilon,
@@ -93,9 +93,9 @@ TextDecoder decoder_of(const ModelConfig& c) {
   if (type == "gpt2") {
     const Gpt2Options o(c);
     if (!o.cross)
-      throw refused("vision-encoder-decoder", "a decoder that reads what the encoder gave",
-                    "decoder.add_cross_attention", "false",
-                    "say true, where the checkpoint has the weights of cross attention");
+      throw unsupported_config("vision-encoder-decoder", "a decoder that reads what the encoder gave",
+                               "decoder.add_cross_attention", "false",
+                               "say true, where the checkpoint has the weights of cross attention");
     return text_decoder(c, std::make_shared<Gpt2Body>(o), "decoder.transformer");
   }
   if (type == "trocr") {
@@ -117,14 +117,14 @@ class VisionEncoderDecoder : public Seq2SeqModel {
     const int64_t size = decoder_.body->size();
     if (encoder_.size == (decoder_.memory_size ? decoder_.memory_size : size)) return;
     if (words.has("cross_attention_hidden_size"))
-      throw refused("vision-encoder-decoder",
-                    decoder_.memory_size
-                        ? "the size of what the encoder gives, " + std::to_string(encoder_.size)
-                        : "a projection of what the encoder gave to the decoder's size",
-                    "decoder.cross_attention_hidden_size",
-                    std::to_string(words.get<int64_t>("cross_attention_hidden_size")),
-                    decoder_.memory_size ? "the decoder was made for another encoder"
-                                         : "these decoders have no keys and values of another size");
+      throw unsupported_config(
+          "vision-encoder-decoder",
+          decoder_.memory_size ? "the size of what the encoder gives, " + std::to_string(encoder_.size)
+                               : "a projection of what the encoder gave to the decoder's size",
+          "decoder.cross_attention_hidden_size",
+          std::to_string(words.get<int64_t>("cross_attention_hidden_size")),
+          decoder_.memory_size ? "the decoder was made for another encoder"
+                               : "these decoders have no keys and values of another size");
     projection.emplace(encoder_.size, size);
   }
   void fields(Fields& f) override {

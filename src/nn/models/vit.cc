@@ -37,7 +37,8 @@ VitBody::VitBody(const ModelConfig& c, const VitTokens& tokens)
   cls_token = Parameter(DataType::float32, {1, 1, size_});
   if (tokens.distillation) distillation_token = Parameter(DataType::float32, {1, 1, size_});
   if (tokens.mask) mask_token = Parameter(DataType::float32, {1, 1, size_});
-  places = Parameter(DataType::float32, {1, rows() * columns() + (tokens.distillation ? 2 : 1), size_});
+  position_embeddings =
+      Parameter(DataType::float32, {1, rows() * columns() + (tokens.distillation ? 2 : 1), size_});
   const std::vector<int64_t> window(patch_.begin(), patch_.end());
   projection = Conv2d(c.get<int64_t>("num_channels", 3), size_, window, {.stride = window});
   const EncoderBlockOptions options = layer_options(c);
@@ -59,7 +60,8 @@ std::vector<std::pair<std::string, std::string>> vit_other_parts() {
 void VitBody::fields(Fields& f) {
   f("embeddings.cls_token", cls_token), f("embeddings.distillation_token", distillation_token);
   f("embeddings.mask_token", mask_token);
-  f("embeddings.position_embeddings", places), f("embeddings.patch_embeddings.projection", projection);
+  f("embeddings.position_embeddings", position_embeddings),
+      f("embeddings.patch_embeddings.projection", projection);
   f("encoder.layer", layers), f("layernorm", norm);
 }
 
@@ -72,7 +74,7 @@ TensorRef VitBody::operator()(const TensorRef& image, const TensorRef& masked) c
   std::vector<TensorRef> row{o.expand(o.use(cls_token), shape)};
   if (distillation_token) row.push_back(o.expand(o.use(distillation_token), shape));
   row.push_back(x);
-  x = o.add(o.concat(row, 1), o.use(places));
+  x = o.add(o.concat(row, 1), o.use(position_embeddings));
   for (const EncoderBlock& layer : layers) x = layer(x);
   return norm(x);
 }
@@ -88,7 +90,7 @@ PatchDecoder::PatchDecoder(const char* where, const ModelConfig& c, const VitBod
 
 TensorRef PatchDecoder::operator()(const TensorRef& patches) const {
   const Ops o(*this, patches);
-  // Each is a column of channels · stride · stride numbers.
+  // Each patch is a column of channels · stride · stride numbers.
   const TensorRef placed = o.reshape(o.transpose(patches, {0, 2, 1}), {0, 0, rows_, columns_});
   const TensorRef cut =
       o.reshape(columns_of_numbers(placed), {0, channels_, stride_, stride_, rows_, columns_});

@@ -12,14 +12,14 @@ namespace lathe::nn {
 /// Tokens besides the first and the patches.
 struct VitTokens {
   bool mask = false;          // patches may be replaced by it
-  bool distillation = false;  // the second, which DeiT learnt from a teacher with
+  bool distillation = false;  // the second token, for distillation (DeiT)
 };
 
 /// "pixel_values" [batch, channels, height, width] of the size that the configuration says → [batch, first
 /// tokens + patches, size].
 class VitBody : public Module {
  public:
-  /// Throws bad_argument for patches that are none.
+  /// Throws bad_argument for invalid sizes of patches.
   VitBody(const ModelConfig& config, const VitTokens& tokens);
   void fields(Fields& f) override;
   /// masked: bool or int64 [batch, patches].
@@ -27,7 +27,7 @@ class VitBody : public Module {
   int64_t size() const { return size_; }
   int64_t rows() const { return image_[0] / patch_[0]; }
   int64_t columns() const { return image_[1] / patch_[1]; }
-  Parameter cls_token, distillation_token, mask_token, places;
+  Parameter cls_token, distillation_token, mask_token, position_embeddings;
   Conv2d projection;
   ModuleList<EncoderBlock> layers;
   LayerNorm norm;
@@ -37,13 +37,13 @@ class VitBody : public Module {
   std::array<int64_t, 2> image_, patch_;
 };
 
-/// What the layers' parts are called inside of transformers 5, which writes them so where it is told to.
+/// The names of the layers' parts inside of transformers 5, which saves them under these names on request.
 std::vector<std::pair<std::string, std::string>> vit_other_parts();
 
-/// The head of masked-im: patches back to where they were cut from.
+/// The head of masked-im: makes an image of patches.
 class PatchDecoder : public Module {
  public:
-  /// Throws not_supported for images that are not of as many rows of patches as columns.
+  /// Throws not_supported if images do not have as many rows of patches as columns.
   PatchDecoder(const char* where, const ModelConfig& config, const VitBody& body);
   void fields(Fields& f) override { f("0", columns_of_numbers); }
   /// patches [batch, rows · columns, size] → [batch, channels, height, width].

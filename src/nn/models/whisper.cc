@@ -24,7 +24,7 @@ class WhisperEncoder : public Module {
     f("conv1", conv1), f("conv2", conv2), f("embed_positions", embed_positions);
     f("layers", layers), f("layer_norm", layer_norm);
   }
-  /// What each layer is given, and the result last.
+  /// Returns the input of each layer, and the result last.
   std::vector<TensorRef> states(const TensorRef& features) const {
     const Ops o(*this, features);
     TensorRef x = gelu(o, conv2(gelu(o, conv1(features))));

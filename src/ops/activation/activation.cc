@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
@@ -45,7 +45,7 @@ void prelu_7_from_6(UpgradeContext& u) {
   u.node().inputs.set(1, u.insert("Unsqueeze", {u.node().inputs[1], where}, {})[0]);
 }
 
-/// Without a bound the older version has those of float32.
+/// A bound that is left out is that of float32 in the older version.
 bool clip_6_from_11(RewriteContext& c) {
   Node& n = c.node();
   for (size_t i = 1; i <= 2; ++i) {
@@ -65,18 +65,18 @@ bool clip_6_from_11(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// What `f` makes of the input, rounded once.
+/// Inserts `f` of the input, computed in a wider type and rounded once.
 template <class F>
-std::vector<ValueId> of_one_input(SpellContext& c, F&& f) {
+std::vector<ValueId> of_one_input(DecomposeContext& c, F&& f) {
   const ValueId x = input(c, 0);
   return {cast(c, f(widened(c, x)), elem_of(c, x))};
 }
 
-std::vector<ValueId> relu(SpellContext& c) {
+std::vector<ValueId> relu(DecomposeContext& c) {
   const ValueId x = input(c, 0);
   return {one(c, "Max", {x, number(c, 0, elem_of(c, x))})};
 }
@@ -88,7 +88,7 @@ double greatest_number(DataType t) {
 }
 
 /// Bounds that are left out are the least and the greatest number of the type.
-std::vector<ValueId> clip(SpellContext& c) {
+std::vector<ValueId> clip(DecomposeContext& c) {
   ValueId x = input(c, 0);
   const DataType type = elem_of(c, x);
   if (c.opset() >= 12 || type == DataType::bfloat16) return in_wider_types(c);
@@ -102,12 +102,12 @@ std::vector<ValueId> clip(SpellContext& c) {
 }
 
 /// Whatever is not beyond lambd, nor a number, is 0.
-std::vector<ValueId> shrink(SpellContext& c) {
-  if (c.opset() >= 9) unsaid({}, {});
+std::vector<ValueId> shrink(DecomposeContext& c) {
+  if (c.opset() >= 9) unsupported({}, {});
   const auto op = decode<Shrink>(c.node().attributes);
   const ValueId given = input(c, 0), x = widened(c, given);
   const DataType type = elem_of(c, x);
-  if (!is_float(type)) unsaid({}, {});
+  if (!is_float(type)) unsupported({}, {});
   const auto lambd = static_cast<double>(op.lambd), bias = static_cast<double>(op.bias);
   const ValueId below = one(c, "Less", {x, number(c, -lambd, type)}),
                 above = one(c, "Greater", {x, number(c, lambd, type)});
@@ -115,7 +115,7 @@ std::vector<ValueId> shrink(SpellContext& c) {
   return {cast(c, one(c, "Where", {below, plus(c, x, bias), rest}), elem_of(c, given))};
 }
 
-std::vector<ValueId> thresholded_relu(SpellContext& c) {
+std::vector<ValueId> thresholded_relu(DecomposeContext& c) {
   if (c.opset() >= 10) return in_wider_types(c);
   const auto alpha = static_cast<double>(decode<ThresholdedRelu>(c.node().attributes).alpha);
   return of_one_input(c, [&](ValueId x) {
@@ -124,7 +124,7 @@ std::vector<ValueId> thresholded_relu(SpellContext& c) {
   });
 }
 
-std::vector<ValueId> hard_swish(SpellContext& c) {
+std::vector<ValueId> hard_swish(DecomposeContext& c) {
   return of_one_input(c, [&](ValueId x) {
     Attributes sixth = with("alpha", 1.0f / 6);
     sixth.set("beta", 0.5f);
@@ -132,7 +132,7 @@ std::vector<ValueId> hard_swish(SpellContext& c) {
   });
 }
 
-std::vector<ValueId> mish(SpellContext& c) {
+std::vector<ValueId> mish(DecomposeContext& c) {
   return of_one_input(c, [&](ValueId x) {
     return one(c, "Mul", {x, one(c, "Tanh", {one(c, "Softplus", {x})})});
   });
@@ -142,17 +142,17 @@ ValueId swish_of(InsertContext& c, ValueId x, float alpha) {
   return one(c, "Mul", {x, one(c, "Sigmoid", {alpha == 1 ? x : times(c, x, static_cast<double>(alpha))})});
 }
 
-std::vector<ValueId> swish(SpellContext& c) {
+std::vector<ValueId> swish(DecomposeContext& c) {
   return of_one_input(c, [&](ValueId x) { return swish_of(c, x, c.node().attributes.get("alpha", 1.0f)); });
 }
 
-std::vector<ValueId> swiglu(SpellContext& c) {
+std::vector<ValueId> swiglu(DecomposeContext& c) {
   const ValueId a = widened(c, input(c, 0)), b = widened(c, input(c, 1));
   const ValueId gate = swish_of(c, a, c.node().attributes.get("alpha", 1.0f));
   return {cast(c, one(c, "Mul", {gate, b}), elem_of(c, input(c, 0)))};
 }
 
-std::vector<ValueId> gelu(SpellContext& c) {
+std::vector<ValueId> gelu(DecomposeContext& c) {
   const bool by_tanh = decode<Gelu>(c.node().attributes).by_tanh();
   return of_one_input(c, [&](ValueId x) {
     ValueId share;
@@ -167,8 +167,8 @@ std::vector<ValueId> gelu(SpellContext& c) {
   });
 }
 
-/// alpha times Elu of x / alpha; where alpha is negative, by the definition.
-std::vector<ValueId> celu(SpellContext& c) {
+/// alpha times Elu of x / alpha; if alpha is negative, by the definition.
+std::vector<ValueId> celu(DecomposeContext& c) {
   const auto alpha = static_cast<double>(c.node().attributes.get("alpha", 1.0f));
   return of_one_input(c, [&](ValueId x) {
     const ValueId part = one(c, "Div", {x, number(c, alpha, elem_of(c, x))});
@@ -180,7 +180,7 @@ std::vector<ValueId> celu(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_activation(SchemaCatalog& c) {
   c.add("Relu")
@@ -189,22 +189,22 @@ void declare_activation(SchemaCatalog& c) {
       .version(13, "(X: T) -> (Y: T) [T: @float_13]")
       .version(14, "(X: T) -> (Y: T) [T: @float_13 int32 int8 int16 int64]")
       .rule<Relu>()
-      .spelled(spelling::relu)
-      .contract({.exact = true});
+      .decompose(decomposition::relu)
+      .tolerance({.exact = true});
   c.add("LeakyRelu")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints, alpha: float = 0.009999999776482582} [T: @float]")
       .version(6, "(X: T) -> (Y: T) {alpha: float = 0.009999999776482582} [T: @float]")
       .version(16, "(X: T) -> (Y: T) {alpha: float = 0.009999999776482582} [T: @float_13]")
       .rule<LeakyRelu>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Elu")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints, alpha: float = 1} [T: @float]")
       .version(6, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float]")
       .version(22, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float_13]")
       .rule<Elu>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Selu")
       .version(1,
                "(X: T) -> (Y: T) {consumed_inputs: ints, gamma: float = 1.0506999492645264, alpha: float = "
@@ -217,20 +217,20 @@ void declare_activation(SchemaCatalog& c) {
                "(X: T) -> (Y: T) {gamma: float = 1.0507010221481323, alpha: float = 1.6732631921768188} [T: "
                "@float_13]")
       .rule<Selu>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Celu")
       .version(12, "(X: T) -> (Y: T) {alpha: float = 1} [T: float]")
       .version(28, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float_13]")
       .rule<Celu>()
-      .spelled(spelling::celu)
-      .contract({.epsilons = 4});
+      .decompose(decomposition::celu)
+      .tolerance({.epsilons = 4});
   c.add("ThresholdedRelu")
       .version(10, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float]")
       .version(22, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float_13]")
       .rule<ThresholdedRelu>()
-      .spelled(spelling::thresholded_relu)
-      .contract({.epsilons = 4});
+      .decompose(decomposition::thresholded_relu)
+      .tolerance({.epsilons = 4});
   c.add("HardSigmoid")
       .version(1,
                "(X: T) -> (Y: T) {consumed_inputs: ints, beta: float = 0.5, alpha: float = "
@@ -238,53 +238,53 @@ void declare_activation(SchemaCatalog& c) {
       .version(6, "(X: T) -> (Y: T) {beta: float = 0.5, alpha: float = 0.20000000298023224} [T: @float]")
       .version(22, "(X: T) -> (Y: T) {beta: float = 0.5, alpha: float = 0.20000000298023224} [T: @float_13]")
       .rule<HardSigmoid>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("HardSwish")
       .version(14, "(X: T) -> (Y: T) [T: @float]")
       .version(22, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<HardSwish>()
-      .spelled(spelling::hard_swish)
-      .contract({.epsilons = 4});
+      .decompose(decomposition::hard_swish)
+      .tolerance({.epsilons = 4});
   c.add("Mish")
       .version(18, "(X: T) -> (Y: T) [T: @float]")
       .version(22, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Mish>()
-      .spelled(spelling::mish)
-      .contract({.epsilons = 4});
+      .decompose(decomposition::mish)
+      .tolerance({.epsilons = 4});
   c.add("Softplus")
       .version(1, "(X: T) -> (Y: T) [T: @float]")
       .version(22, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Softplus>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Softsign")
       .version(1, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Softsign>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Sigmoid")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(X: T) -> (Y: T) [T: @float]")
       .version(13, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Sigmoid>()
-      .contract({.epsilons = 4});
+      .tolerance({.epsilons = 4});
   c.add("Swish")
       .version(24, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float_13]")
       .rule<Swish>()
-      .spelled(spelling::swish)
-      .contract({.epsilons = 4});
+      .decompose(decomposition::swish)
+      .tolerance({.epsilons = 4});
   c.add("Gelu")
       .version(20, "(X: T) -> (Y: T) {approximate: string = 'none'} [T: @float_13]")
       .rule<Gelu>()
-      .spelled(spelling::gelu)
-      .contract({.epsilons = 4});
+      .decompose(decomposition::gelu)
+      .tolerance({.epsilons = 4});
   c.add("Shrink")
       .version(9, "(input: T) -> (output: T) {bias: float = 0, lambd: float = 0.5} [T: @number]")
       .rule<Shrink>()
-      .spelled(spelling::shrink)
-      .contract({.epsilons = 4});
+      .decompose(decomposition::shrink)
+      .tolerance({.epsilons = 4});
   c.add("Clip")
       .version(1, "(input: T) -> (output: T) {consumed_inputs: ints, max: float, min: float} [T: @float]")
       .version(6,
@@ -294,8 +294,8 @@ void declare_activation(SchemaCatalog& c) {
       .version(12, "(input: T, min?: T, max?: T) -> (output: T) [T: @number]")
       .version(13, "(input: T, min?: T, max?: T) -> (output: T) [T: @number_13]")
       .rule<Clip>()
-      .spelled(spelling::clip)
-      .contract({.exact = true});
+      .decompose(decomposition::clip)
+      .tolerance({.exact = true});
   c.add("PRelu")
       .version(1, "(X: T, slope: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(X: T, slope: T) -> (Y: T) [T: @float]")
@@ -303,13 +303,13 @@ void declare_activation(SchemaCatalog& c) {
       .version(9, "(X: T, slope: T) -> (Y: T) [T: @wide]")
       .version(16, "(X: T, slope: T) -> (Y: T) [T: @wide_13]")
       .rule<PRelu>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("SwiGLU")
       .version(28, "(A: T, B: T) -> (Y: T) {alpha: float = 1} [T: @float_13]")
       .rule<SwiGLU>()
-      .spelled(spelling::swiglu)
-      .contract({.epsilons = 4});
+      .decompose(decomposition::swiglu)
+      .tolerance({.epsilons = 4});
 }
 
 }  // namespace lathe

@@ -5,9 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "cpu/ask.h"
 #include "cpu/elementwise.h"
-#include "cpu/numbers.h"
+#include "cpu/support.h"
 #include "tensor/element.h"
 
 namespace lathe {
@@ -15,7 +14,7 @@ namespace {
 
 using F = cpu::UnaryOp;
 
-/// The function an operator stands for, with its constants.
+/// The function of an operator, with its constants.
 struct Applied {
   F function;
   float a = 0, b = 0;
@@ -36,17 +35,18 @@ Applied applied(const Shrink& op) { return {F::shrink, op.bias, op.lambd}; }
 Applied applied(const HardSigmoid& op) { return {F::hard_sigmoid, op.alpha, op.beta}; }
 Applied applied(const Gelu& op) { return {op.by_tanh() ? F::gelu_tanh : F::gelu}; }
 
-/// The same function of doubles, where there is one.
+/// The same function of doubles, if there is one.
 template <class Op>
 constexpr cpu::SingleOp of_doubles = std::is_same_v<Op, Sigmoid>    ? cpu::SingleOp::sigmoid
                                      : std::is_same_v<Op, Softplus> ? cpu::SingleOp::softplus
                                                                     : cpu::SingleOp::count;
 
 template <class Op>
-Verdict ask(const Op& op, const KernelRequest& r) {
+Support supports(const Op& op, const KernelQuery& r) {
   if constexpr (of_doubles<Op> != cpu::SingleOp::count)
-    if (r.inputs[0].type == DataType::float64) return cpu::ask_computes(of_doubles<Op>, DataType::float64);
-  return cpu::ask_float32(op, r);
+    if (r.inputs[0].type == DataType::float64)
+      return cpu::supports_computes(of_doubles<Op>, DataType::float64);
+  return cpu::supports_float32(op, r);
 }
 
 template <class Op, Isa isa>
@@ -59,7 +59,7 @@ void run(const Op& op, KernelContext& c) {
 }
 
 template <class Op>
-std::optional<Pointwise> describe(const Op& op, const KernelRequest& r) {
+std::optional<Pointwise> describe(const Op& op, const KernelQuery& r) {
   if constexpr (of_doubles<Op> != cpu::SingleOp::count)
     if (r.inputs[0].type == DataType::float64) return Pointwise::single(of_doubles<Op>, DataType::float64);
   if (cpu::refuse_unless_float32(r)) return std::nullopt;
@@ -70,27 +70,27 @@ std::optional<Pointwise> describe(const Op& op, const KernelRequest& r) {
 inline constexpr Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, double>
     bounded_types;
 template <class Op>
-Verdict ask_bounded(const Op&, const KernelRequest& r) {
+Support supports_bounded(const Op&, const KernelQuery& r) {
   const DataType type = r.inputs[0].type;
-  return type == DataType::float32 ? Verdict::yes() : cpu::ask_type(type, bounded_types);
+  return type == DataType::float32 ? Support::yes() : cpu::supports_type(type, bounded_types);
 }
 
-/// What Relu keeps elements within: an infinite number stays so.
+/// The interval that Relu clamps to; infinity stays infinite.
 template <class T>
 constexpr std::pair<T, T> relu_bounds() {
   using Limits = std::numeric_limits<T>;
   return {0, Limits::has_infinity ? Limits::infinity() : Limits::max()};
 }
-/// What Clip does where a bound is left out, as of float32.
+/// The bounds that Clip uses if they are left out, as for float32.
 template <class T>
 constexpr std::pair<T, T> clip_bounds() {
   return {std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max()};
 }
 
-std::optional<Pointwise> describe_relu(const Relu& op, const KernelRequest& r) {
+std::optional<Pointwise> describe_relu(const Relu& op, const KernelQuery& r) {
   const DataType type = r.inputs[0].type;
   if (type == DataType::float32) return describe<Relu>(op, r);
-  if (!ask_bounded(op, r).accepted) return std::nullopt;
+  if (!supports_bounded(op, r).accepted) return std::nullopt;
   std::optional<Pointwise> p;
   for_type(type, bounded_types, [&]<class T> {
     const auto [low, high] = relu_bounds<T>();
@@ -99,16 +99,16 @@ std::optional<Pointwise> describe_relu(const Relu& op, const KernelRequest& r) {
   return p;
 }
 
-/// Are the bounds known beforehand?
-bool has_constant_bounds(const KernelRequest& r) {
+/// Returns whether the bounds are constants or left out.
+bool has_constant_bounds(const KernelQuery& r) {
   for (size_t i : {1, 2})
     if (const Tensor* bound = cpu::constant_input(r, i);
         cpu::has_input(r, i) && (!bound || bound->size() != 1))
       return false;
   return true;
 }
-std::optional<Pointwise> describe_clip_of_others(const Clip& op, const KernelRequest& r) {
-  if (!ask_bounded(op, r).accepted || !has_constant_bounds(r)) return std::nullopt;
+std::optional<Pointwise> describe_clip_of_others(const Clip& op, const KernelQuery& r) {
+  if (!supports_bounded(op, r).accepted || !has_constant_bounds(r)) return std::nullopt;
   const DataType type = r.inputs[0].type;
   std::optional<Pointwise> p;
   for_type(type, bounded_types, [&]<class T> {
@@ -121,7 +121,7 @@ std::optional<Pointwise> describe_clip_of_others(const Clip& op, const KernelReq
   });
   return p;
 }
-std::optional<Pointwise> describe_clip(const Clip& op, const KernelRequest& r) {
+std::optional<Pointwise> describe_clip(const Clip& op, const KernelQuery& r) {
   constexpr float greatest = std::numeric_limits<float>::max();
   float bounds[] = {-greatest, greatest};
   if (r.inputs[0].type != DataType::float32) return describe_clip_of_others(op, r);
@@ -132,7 +132,7 @@ std::optional<Pointwise> describe_clip(const Clip& op, const KernelRequest& r) {
 }
 
 /// Surely: a program would broadcast the input to the slope as well.
-bool slope_broadcasts_to_input(const KernelRequest& r) {
+bool slope_broadcasts_to_input(const KernelQuery& r) {
   const auto &x = r.inputs[0].shape, &slope = r.inputs[1].shape;
   if (!x || !slope || slope->size() > x->size()) return false;
   const size_t ahead = x->size() - slope->size();
@@ -141,7 +141,7 @@ bool slope_broadcasts_to_input(const KernelRequest& r) {
   return true;
 }
 
-std::optional<Pointwise> describe_prelu(const PRelu&, const KernelRequest& r) {
+std::optional<Pointwise> describe_prelu(const PRelu&, const KernelQuery& r) {
   if (cpu::refuse_unless_float32(r) || !slope_broadcasts_to_input(r)) return std::nullopt;
   return Pointwise::binary(cpu::BinaryOp::parametric_relu);
 }
@@ -186,7 +186,7 @@ void parametric_relu(const PRelu&, KernelContext& c) {
   cpu::apply_binary(isa, cpu::BinaryOp::parametric_relu, c.in(0), c.in(1), c.out(0), c);
 }
 
-std::optional<Pointwise> describe_swiglu(const SwiGLU& op, const KernelRequest& r) {
+std::optional<Pointwise> describe_swiglu(const SwiGLU& op, const KernelQuery& r) {
   if (cpu::refuse_unless_float32(r)) return std::nullopt;
   return Pointwise{
       2,
@@ -206,11 +206,11 @@ void cpu_activation(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     auto add = [&]<class Op>(const char* op, const char* name) {
       k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa, .overwrites = true},
-                {.run = run<Op, isa>, .ask = ask<Op>});
+                {.run = run<Op, isa>, .supports = supports<Op>});
       k.pointwise<Op>(op, describe<Op>);
     };
     k.add<Relu>({.op = "Relu", .name = cpu::kernel_name("relu", isa), .isa = isa, .overwrites = true},
-                {.run = relu<isa>, .ask = ask_bounded<Relu>});
+                {.run = relu<isa>, .supports = supports_bounded<Relu>});
     add.template operator()<HardSwish>("HardSwish", "hard_swish");
     add.template operator()<Mish>("Mish", "mish");
     add.template operator()<Softplus>("Softplus", "softplus");
@@ -226,11 +226,11 @@ void cpu_activation(KernelCatalog& k) {
     add.template operator()<Shrink>("Shrink", "shrink");
     add.template operator()<Gelu>("Gelu", "gelu");
     k.add<Clip>({.op = "Clip", .name = cpu::kernel_name("clip", isa), .isa = isa, .overwrites = true},
-                {.run = clip<isa>, .ask = ask_bounded<Clip>});
+                {.run = clip<isa>, .supports = supports_bounded<Clip>});
     k.add<PRelu>({.op = "PRelu", .name = cpu::kernel_name("prelu", isa), .isa = isa},
-                 {.run = parametric_relu<isa>, .ask = cpu::ask_float32<PRelu>});
+                 {.run = parametric_relu<isa>, .supports = cpu::supports_float32<PRelu>});
     k.add<SwiGLU>({.op = "SwiGLU", .name = cpu::kernel_name("swiglu", isa), .isa = isa},
-                  {.run = swiglu<isa>, .ask = cpu::ask_float32<SwiGLU>});
+                  {.run = swiglu<isa>, .supports = cpu::supports_float32<SwiGLU>});
   });
   k.pointwise<Relu>("Relu", describe_relu);
   k.pointwise<Clip>("Clip", describe_clip);

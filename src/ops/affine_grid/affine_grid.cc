@@ -1,15 +1,15 @@
 #include "ops/affine_grid/affine_grid.h"
 
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
 /// Coordinates of the pixels of an axis; `size` is a list of one.
-ValueId coordinates(SpellContext& c, ValueId size, DataType type, bool align_corners) {
+ValueId coordinates(DecomposeContext& c, ValueId size, DataType type, bool align_corners) {
   const ValueId place = cast(c, count_up(c, size), type), count = cast(c, size, type);
   const ValueId twice = times(c, place, 2);
   if (!align_corners) return plus(c, one(c, "Div", {plus(c, twice, 1), count}), -1);
@@ -18,11 +18,11 @@ ValueId coordinates(SpellContext& c, ValueId size, DataType type, bool align_cor
 }
 
 /// Every pixel's x, y, z and 1 times theta.
-std::vector<ValueId> affine_grid(SpellContext& c) {
+std::vector<ValueId> affine_grid(DecomposeContext& c) {
   const bool align_corners = decode<AffineGrid>(c.node().attributes).align_corners;
   const ValueId theta = widened(c, input(c, 0));
   const auto rows = known(size_of(c, theta, 1));
-  if (!rows) unsaid("a theta of known size", c.type(theta).str());
+  if (!rows) unsupported("a theta of known size", c.type(theta).str());
   const DataType type = elem_of(c, theta);
   const auto size_at = [&](int64_t i) { return sliced(c, input(c, 1), ints(c, {i}), ints(c, {i + 1}), 0); };
   const ValueId sizes = sliced(c, input(c, 1), ints(c, {2}), ints(c, {2 + *rows}), 0);
@@ -43,14 +43,14 @@ std::vector<ValueId> affine_grid(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_affine_grid(SchemaCatalog& c) {
   c.add("AffineGrid")
       .version(20, "(theta: T1, size: T2) -> (grid: T1) {align_corners: int = 0} [T1: @float_13; T2: int64]")
       .rule<AffineGrid>()
-      .spelled(spelling::affine_grid)
-      .contract({.epsilons = 8});
+      .decompose(decomposition::affine_grid)
+      .tolerance({.epsilons = 8});
 }
 
 }  // namespace lathe

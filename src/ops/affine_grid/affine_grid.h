@@ -9,7 +9,7 @@
 namespace lathe {
 
 struct AffineGrid {
-  bool align_corners = false;  // -1 and 1 are the centres of the outermost pixels, else their outer edges
+  bool align_corners = false;  // -1 and 1 are the centers of the outermost pixels, else their outer edges
   void fields(auto&& f) { f("align_corners", align_corners); }
 
   template <class D>

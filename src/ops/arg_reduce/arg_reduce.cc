@@ -1,28 +1,28 @@
 #include "ops/arg_reduce/arg_reduce.h"
 
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
 /// The last of equals is the first from the other end.
-std::vector<ValueId> arg_reduce(SpellContext& c) {
+std::vector<ValueId> arg_reduce(DecomposeContext& c) {
   Attributes a = c.node().attributes;
   const ValueId x = input(c, 0);
-  if (c.opset() >= 12 || a.get<int64_t>("select_last_index", 0) == 0) unsaid({}, {});
+  if (c.opset() >= 12 || a.get<int64_t>("select_last_index", 0) == 0) unsupported({}, {});
   const int64_t axis = from_front(c, x, a.get<int64_t>("axis", 0));
   const ValueId last = plus(c, length(c, x, axis), -1);
-  const ValueId turned = gathered(c, x, one(c, "Sub", {last, places(c, x, axis)}), axis);
+  const ValueId flipped = gathered(c, x, one(c, "Sub", {last, indices_along(c, x, axis)}), axis);
   a.erase("select_last_index");
-  return {one(c, "Sub", {scalar_of(c, last), one(c, c.node().op, {turned}, std::move(a))})};
+  return {one(c, "Sub", {scalar_of(c, last), one(c, c.node().op, {flipped}, std::move(a))})};
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_arg_reduce(SchemaCatalog& c) {
   for (const char* name : {"ArgMax", "ArgMin"})
@@ -37,8 +37,8 @@ void declare_arg_reduce(SchemaCatalog& c) {
                  "(data: T) -> (reduced: int64) {select_last_index: int = 0, keepdims: int = 1, axis: int = "
                  "0} [T: @number_13]")
         .rule<ArgReduce>()
-        .spelled(spelling::arg_reduce)
-        .contract({.exact = true});
+        .decompose(decomposition::arg_reduce)
+        .tolerance({.exact = true});
 }
 
 }  // namespace lathe

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cpu/arg.h"
-#include "cpu/ask.h"
+#include "cpu/reduce.h"
+#include "cpu/support.h"
 #include "ops/movement.h"
 
 namespace lathe {
@@ -12,8 +12,8 @@ namespace {
 constexpr Types<float, int32_t, int64_t, uint8_t, int8_t> compared_types;
 
 template <class Op>
-Verdict ask(const Op&, const KernelRequest& r) {
-  return cpu::ask_type(r.inputs[0].type, compared_types);
+Support supports(const Op&, const KernelQuery& r) {
+  return cpu::supports_type(r.inputs[0].type, compared_types);
 }
 
 template <class Op, Isa isa>
@@ -44,9 +44,9 @@ void arg_reduce(const Op& op, KernelContext& c) {
 void cpu_arg_reduce(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<ArgMax>({.op = "ArgMax", .name = cpu::kernel_name("arg_max", isa), .isa = isa},
-                  {.run = arg_reduce<ArgMax, isa>, .ask = ask<ArgMax>});
+                  {.run = arg_reduce<ArgMax, isa>, .supports = supports<ArgMax>});
     k.add<ArgMin>({.op = "ArgMin", .name = cpu::kernel_name("arg_min", isa), .isa = isa},
-                  {.run = arg_reduce<ArgMin, isa>, .ask = ask<ArgMin>});
+                  {.run = arg_reduce<ArgMin, isa>, .supports = supports<ArgMin>});
   });
 }
 

@@ -8,8 +8,7 @@
 namespace lathe {
 namespace {
 
-/// Is `v` more of what is looked for than `best`? NaN is more than every number, as in ReduceMax and
-/// ReduceMin.
+/// Returns whether `v` beats `best`. NaN beats every number, as in ReduceMax and ReduceMin.
 template <class Op, class C>
 bool better(C v, C best) {
   if constexpr (std::is_floating_point_v<C>)

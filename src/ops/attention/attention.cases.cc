@@ -19,7 +19,7 @@ void cases_attention(CaseTable& t) {
       .expect<float>({1, 2, 3, 2},
                      {0.18613219f, -0.32819939f, 0.15798503f, -0.50202894f, 0.17515019f, -0.40065116f,
                       0.086141214f, -0.35226217f, 0.085795328f, -0.34379378f, 0.17842208f, -0.19876289f});
-  // Scores of minus infinity weigh 0/0 where nothing else is seen; a query that sees no key gets 0.
+  // A query that sees only scores of minus infinity has weights of 0/0; one that sees no key gets 0.
   t.add("Attention", "every score is minus infinity")
       .input<float>({1, 1, 2, 1}, {-INFINITY, 1})
       .input<float>({1, 1, 3, 1}, {1, 2, 3})
@@ -273,7 +273,7 @@ void cases_attention(CaseTable& t) {
       .attribute("kv_num_heads", int64_t{2})
       .attribute("is_causal", int64_t{1})
       .outputs_wanted(3);
-  // Keys in two blocks, of which the past's end is in the second; heads that lie apart, shared by queries.
+  // Keys in two blocks, where the past ends in the second; heads that are apart, shared by queries.
   t.add("Attention", "few tokens after a past")
       .random(DataType::float32, {2, 3, 8 * 20})
       .random(DataType::float32, {2, 3, 2 * 20})
@@ -322,7 +322,7 @@ void cases_attention(CaseTable& t) {
         .attribute("kv_num_heads", int64_t{2})
         .attribute("is_causal", int64_t{1})
         .outputs_wanted(outputs);
-  // Beyond what there is, and of nothing; windows and masks beside them.
+  // Lengths beyond the keys and of 0, with windows and masks.
   for (const int64_t queries : {1, 3, 20})
     for (const DataType type : {DataType::float32, DataType::float16})
       t.add("Attention", "a cache with lengths, " + std::to_string(queries) + " new" +

@@ -1,6 +1,6 @@
 #include "ops/attention/attention.h"
 
-#include "ops/attention/spelled.h"
+#include "ops/attention/decomposition.h"
 #include "schema/downgrade.h"
 
 namespace lathe {
@@ -44,15 +44,15 @@ void declare_attention(SchemaCatalog& c) {
                "softcap: float = 0, softmax_precision: int, kv_num_heads: int, q_num_heads: int, scale: "
                "float, is_causal: int = 0} [T1: @float_13; T2: @float_13; U: @plain_13]")
       .rule<Attention>()
-      .spelled(spelling::attention)
-      .contract({.epsilons = 16, .per_reduced = true});
+      .decompose(decomposition::attention)
+      .tolerance({.epsilons = 16, .per_reduced = true});
   c.add("RotaryEmbedding")
       .version(23,
                "(X: T, cos_cache: T, sin_cache: T, position_ids?: M) -> (Y: T) {num_heads: int, "
                "rotary_embedding_dim: int = 0, interleaved: int = 0} [T: float float16 bfloat16; M: int64]")
       .rule<RotaryEmbedding>()
-      .spelled(spelling::rotary_embedding)
-      .contract({.epsilons = 4});
+      .decompose(decomposition::rotary_embedding)
+      .tolerance({.epsilons = 4});
 }
 
 }  // namespace lathe

@@ -2,7 +2,7 @@
 // mixture, the builder makes it.
 #include "cpu/attention.h"
 
-#include "cpu/ask.h"
+#include "cpu/support.h"
 #include "ops/attention/attention.h"
 #include "ops/poller.h"
 
@@ -12,8 +12,8 @@ namespace {
 using cpu::AttentionRun;
 using cpu::floats;
 
-using Operands = std::vector<const KernelRequest::Operand*>;
-Operands present(const KernelRequest& r, std::initializer_list<size_t> inputs,
+using Operands = std::vector<const KernelQuery::Operand*>;
+Operands present(const KernelQuery& r, std::initializer_list<size_t> inputs,
                  std::initializer_list<size_t> outputs) {
   Operands list;
   for (size_t i : inputs)
@@ -22,39 +22,38 @@ Operands present(const KernelRequest& r, std::initializer_list<size_t> inputs,
     if (o < r.outputs.size() && r.outputs[o].present) list.push_back(&r.outputs[o]);
   return list;
 }
-/// Are they of one type, float32 or a float of 16 bits?
+/// Returns whether the operands are of one type, float32 or a float of 16 bits.
 bool agree(const Operands& list) {
   return std::ranges::all_of(list, [&](const auto* o) {
-    return o->type == list[0]->type && (o->type == DataType::float32 || cpu::is_half(o->type));
+    return o->type == list[0]->type && (o->type == DataType::float32 || cpu::is_f16(o->type));
   });
 }
 
-/// `halves`: the kernel for keys and values some of which are of 16 bits. `shows`: for scores that are
-/// wanted.
-template <bool halves, bool shows>
-Verdict ask(const Attention& op, const KernelRequest& r) {
+/// `f16`: for keys and values some of which have 16 bits. `shows`: for nodes whose scores are an output.
+template <bool f16, bool shows>
+Support supports(const Attention& op, const KernelQuery& r) {
   for (size_t i : {0, 1, 2})
-    if (!cpu::has_input(r, i)) return Verdict::no("an input is missing");
-  if (r.inputs[0].type != DataType::float32) return Verdict::no("only float32");
+    if (!cpu::has_input(r, i)) return Support::no("an input is missing");
+  if (r.inputs[0].type != DataType::float32) return Support::no("only float32");
   const Operands fresh = present(r, {1, 2}, {}), cached = present(r, {4, 5}, {1, 2});
-  if (!agree(fresh) || !agree(cached)) return Verdict::no("keys and values of other types");
-  const auto is_short = [](const auto* o) { return cpu::is_half(o->type); };
-  if (is_short(fresh[0]) && !cached.empty() && cached[0]->type != fresh[0]->type)
-    return Verdict::no("keys of 16 bits that are handed on as others");
-  if (halves != (std::ranges::any_of(fresh, is_short) || std::ranges::any_of(cached, is_short)))
-    return Verdict::no(halves ? "keys and values of float32" : "keys or values of 16 bits");
+  if (!agree(fresh) || !agree(cached)) return Support::no("keys and values of other types");
+  const auto has_f16 = [](const auto* o) { return cpu::is_f16(o->type); };
+  if (has_f16(fresh[0]) && !cached.empty() && cached[0]->type != fresh[0]->type)
+    return Support::no("keys of 16 bits that are handed on as others");
+  if (f16 != (std::ranges::any_of(fresh, has_f16) || std::ranges::any_of(cached, has_f16)))
+    return Support::no(f16 ? "keys and values of float32" : "keys or values of 16 bits");
   if (cpu::has_input(r, 3) && r.inputs[3].type != DataType::float32 && r.inputs[3].type != DataType::boolean)
-    return Verdict::no("a mask of " + std::string(name_of(r.inputs[3].type)));
-  if (cpu::has_input(r, 6) && cpu::has_input(r, 4)) return Verdict::no("lengths of keys that are joined");
+    return Support::no("a mask of " + std::string(name_of(r.inputs[3].type)));
+  if (cpu::has_input(r, 6) && cpu::has_input(r, 4)) return Support::no("lengths of keys that are joined");
   const bool wanted = r.outputs.size() > 3 && r.outputs[3].present;
-  if (shows != wanted) return Verdict::no(shows ? "no scores are wanted" : "the scores are wanted");
-  if (wanted && r.outputs[3].type != DataType::float32) return Verdict::no("scores of another type");
+  if (shows != wanted) return Support::no(shows ? "no scores are wanted" : "the scores are wanted");
+  if (wanted && r.outputs[3].type != DataType::float32) return Support::no("scores of another type");
   if (op.softmax_precision && *op.softmax_precision != static_cast<int64_t>(DataType::float32))
-    return Verdict::no("a softmax of another precision");
-  return Verdict::yes();
+    return Support::no("a softmax of another precision");
+  return Support::yes();
 }
 
-/// What follows from the attributes and the shapes. `past`: of past_key, empty where there is none.
+/// The sizes that follow from the attributes and the shapes. `past_key` is empty if the input is absent.
 struct Sizes {
   Sizes(const Attention& op, const Shape& q, const Shape& k, const Shape& v, const Shape& past_key)
       : heads_last(q.size() == 3) {
@@ -83,7 +82,7 @@ struct Sizes {
 cpu::ScoreBias bias(const Tensor& mask) {
   cpu::ScoreBias b;
   if (mask.type() == DataType::boolean)
-    b.truths = mask.as<bool>().data();
+    b.bools = mask.as<bool>().data();
   else
     b.numbers = floats(mask);
   int64_t* const strides[] = {&b.key, &b.query, &b.head, &b.batch};
@@ -100,18 +99,18 @@ Sizes sizes_of(const Attention& op, std::span<const Shape> in) {
   return {op, in[0], in[1], in[2], in.size() > 4 ? in[4] : Shape()};
 }
 
-template <Isa isa, bool halves, bool shows>
+template <Isa isa, bool f16, bool shows>
 size_t workspace(const Attention& op, std::span<const Shape> inputs, int threads) {
   AttentionRun r = sizes_of(op, inputs).run;
-  // A mask takes scratch memory, whatever its shape; so do scores, wherever they go.
+  // A mask takes scratch memory, whatever its shape; so do scores that are an output.
   static float somewhere = 0;
   if (inputs.size() > 3 && !inputs[3].empty()) r.bias.numbers = &somewhere;
   if (shows) r.shown = &somewhere;
   if (r.bias.present()) r.keys = std::min(r.keys, inputs[3].back());
-  return cpu::attention_workspace(isa, r, halves, threads);
+  return cpu::attention_workspace(isa, r, f16, threads);
 }
 
-template <Isa isa, bool halves>
+template <Isa isa, bool f16>
 void attention(const Attention& op, KernelContext& c) {
   Sizes s(op, c.in(0).shape(), c.in(1).shape(), c.in(2).shape(),
           cpu::has_input(c, 4) ? c.in(4).shape() : Shape());
@@ -124,8 +123,8 @@ void attention(const Attention& op, KernelContext& c) {
     return t.data();
   };
   if (r.past > 0) r.past_k = cached(c.in(4)), r.past_v = cached(c.in(5));
-  if (c.wants(1)) r.all_k = cached(c.out(1));
-  if (c.wants(2)) r.all_v = cached(c.out(2));
+  if (c.wants(1)) r.present_k = cached(c.out(1));
+  if (c.wants(2)) r.present_v = cached(c.out(2));
   if (c.outputs() > 3 && c.wants(3)) r.shown = floats(c.out(3));
   r.y = floats(c.out(0));
   const cpu::HeadRows y = s.rows(c.out(0), r.q_heads, r.queries, r.v_head);
@@ -138,12 +137,12 @@ void attention(const Attention& op, KernelContext& c) {
     r.bias = bias(c.in(3));
     r.keys = std::min(r.keys, c.in(3).shape().back());  // what the mask does not reach is masked
   }
-  cpu::attention(isa, r, halves, c.workspace(cpu::attention_workspace(isa, r, halves, c.threads())), c);
+  cpu::attention(isa, r, f16, c.workspace(cpu::attention_workspace(isa, r, f16, c.threads())), c);
 }
 
-Verdict ask_rotary(const RotaryEmbedding&, const KernelRequest& r) {
+Support supports_rotary(const RotaryEmbedding&, const KernelQuery& r) {
   if (auto refusal = cpu::refuse_unless_float32(r, 3)) return *refusal;
-  return Verdict::yes();
+  return Support::yes();
 }
 
 /// Pairs [begin, end) of a row, in loops that compilers turn into vectors.
@@ -189,20 +188,20 @@ void rotary_embedding(const RotaryEmbedding& op, KernelContext& c) {
 
 void cpu_attention(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    const auto add = [&]<bool halves, bool shows>(std::string_view name) {
+    const auto add = [&]<bool f16, bool shows>(std::string_view name) {
       k.add<Attention>({.op = "Attention", .name = cpu::kernel_name(name, isa), .isa = isa},
-                       {.run = attention<isa, halves>,
-                        .ask = ask<halves, shows>,
-                        .workspace = workspace<isa, halves, shows>});
+                       {.run = attention<isa, f16>,
+                        .supports = supports<f16, shows>,
+                        .workspace = workspace<isa, f16, shows>});
     };
     add.template operator()<false, false>("attention");
-    add.template operator()<true, false>("attention.short_keys");
+    add.template operator()<true, false>("attention.f16_kv");
     add.template operator()<false, true>("attention.scores");
-    add.template operator()<true, true>("attention.short_keys.scores");
+    add.template operator()<true, true>("attention.f16_kv.scores");
   });
   k.add<RotaryEmbedding>(
       {.op = "RotaryEmbedding", .name = cpu::kernel_name("rotary_embedding", Isa::generic)},
-      {.run = rotary_embedding, .ask = ask_rotary});
+      {.run = rotary_embedding, .supports = supports_rotary});
 }
 
 }  // namespace lathe

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "tensor/arithmetic.h"
 #include "tensor/attributes.h"
 #include "tensor/dim_math.h"
 #include "tensor/shape_rule.h"
@@ -57,6 +58,18 @@ struct Attention {
     c.output(1, {s.batch, s.kv_heads, s.total, s.head});
     c.output(2, {s.batch, s.kv_heads, s.total, s.v_head});
     c.output(3, {s.batch, s.q_heads, s.q_seq, s.total});
+  }
+
+  /// Scores and their sums of V, for every pair of a query and a key: masks and causality save nothing here.
+  /// Y is like Q with V's head size; keys are those of the past and K's own.
+  template <class D>
+  D operations(const OperandShapes<D>& s) const {
+    using counting::at, counting::product;
+    const auto &q = at(s.inputs, 0), &k = at(s.inputs, 1), &y = at(s.outputs, 0);
+    if (q.size() < 3 || q.size() > 4 || k.size() != q.size()) throw counting::Unknown{};
+    D keys = k[k.size() - 2];
+    if (s.inputs.size() > 4 && s.inputs[4]) keys = keys + at(s.inputs, 4).at(2);
+    return D(2) * keys * (product(q) + product(y));
   }
 
   template <class D>
@@ -138,8 +151,8 @@ struct Attention {
     const std::vector<D> want{s.batch, s.q_heads, s.q_seq, s.total};
     bool fits = !mask.empty() && mask.size() <= 4;
     for (size_t i = 0; fits && i < mask.size(); ++i) {
-      const auto have = known(mask[mask.size() - 1 - i]), room = known(want[3 - i]);
-      if (have && room) fits = i == 0 ? *have <= *room : *have == 1 || *have == *room;
+      const auto have = known(mask[mask.size() - 1 - i]), allowed = known(want[3 - i]);
+      if (have && allowed) fits = i == 0 ? *have <= *allowed : *have == 1 || *have == *allowed;
     }
     c.require(fits, "attn_mask that broadcasts to " + c.text(want), c.text(mask));
   }
@@ -150,7 +163,7 @@ struct Attention {
 ///   position_ids [batch, seq], or [batch, seq, rotated / 2] without.
 struct RotaryEmbedding {
   bool interleaved =
-      false;  // pairs are neighbours; else an element and the one half of the rotated part further
+      false;  // pairs are neighbors; else an element and the one half of the rotated part further
   int64_t num_heads = 0, rotary_embedding_dim = 0;  // 0: the whole head
   void fields(auto&& f) {
     f("interleaved", interleaved);

@@ -29,7 +29,7 @@ struct AttentionProblem {
     past = c.has(4) ? c.in(4).dim(2) : 0;
     total = past + kv_seq;
   }
-  /// Where row `i` of a head starts in a tensor of `heads` heads of `size` elements and `seq` rows.
+  /// The offset of row `i` of a head in a tensor of `heads` heads of `size` elements and `seq` rows.
   int64_t row(int64_t b, int64_t h, int64_t i, int64_t heads, int64_t seq, int64_t size) const {
     return (heads_last ? (b * seq + i) * heads + h : (b * heads + h) * seq + i) * size;
   }
@@ -54,7 +54,7 @@ struct AttentionProblem {
   }
 };
 
-/// What is added to the score of a query for a key: 0, an element of the mask, or minus infinity.
+/// The number added to the score of a query for a key: 0, an element of the mask, or minus infinity.
 class AttentionBias {
  public:
   AttentionBias(const Attention& op, const AttentionProblem& p, KernelContext& c)
@@ -162,7 +162,7 @@ void attention(const Attention& op, KernelContext& c) {
         show(0, j, score);
         if (softcap > 0) score = softcap * std::tanh(score / softcap);
         show(1, j, score);
-        // A key that is masked is not looked at: its score may be any number.
+        // A masked key is skipped, because its score may be any number.
         const double added = bias.at(b, h, i, j);
         if (added != AttentionBias::masked) all_masked = false;
         score = added == AttentionBias::masked ? added : score + added;

@@ -5,26 +5,26 @@
 namespace lathe {
 
 void cases_binary(CaseTable& t) {
-  auto pair = [&](const char* op, const char* name, std::vector<float> a, std::vector<float> b) -> OpCase& {
+  auto binary = [&](const char* op, const char* name, std::vector<float> a, std::vector<float> b) -> OpCase& {
     const auto n = static_cast<int64_t>(a.size());
     return t.add(op, name).input<float>({n}, a).input<float>({n}, b);
   };
-  pair("Add", "by hand", {1, -2, 0.5f}, {3, 5, 0.25f}).expect<float>({3}, {4, 3, 0.75f});
-  pair("Sub", "by hand", {1, -2, 0.5f}, {3, 5, 0.25f}).expect<float>({3}, {-2, -7, 0.25f});
-  pair("Mul", "by hand", {1, -2, 0.5f}, {3, 5, 0.25f}).expect<float>({3}, {3, -10, 0.125f});
-  pair("Div", "by hand", {1, -2, 1}, {4, 5, 0}).expect<float>({3}, {0.25f, -0.4f, INFINITY});
-  pair("Pow", "by hand", {2, 9, -2}, {10, 0.5f, 3}).expect<float>({3}, {1024, 3, -8});
-  pair("Mod", "fmod", {-4.5f, 7, 5}, {2, -3, INFINITY})
+  binary("Add", "by hand", {1, -2, 0.5f}, {3, 5, 0.25f}).expect<float>({3}, {4, 3, 0.75f});
+  binary("Sub", "by hand", {1, -2, 0.5f}, {3, 5, 0.25f}).expect<float>({3}, {-2, -7, 0.25f});
+  binary("Mul", "by hand", {1, -2, 0.5f}, {3, 5, 0.25f}).expect<float>({3}, {3, -10, 0.125f});
+  binary("Div", "by hand", {1, -2, 1}, {4, 5, 0}).expect<float>({3}, {0.25f, -0.4f, INFINITY});
+  binary("Pow", "by hand", {2, 9, -2}, {10, 0.5f, 3}).expect<float>({3}, {1024, 3, -8});
+  binary("Mod", "fmod", {-4.5f, 7, 5}, {2, -3, INFINITY})
       .attribute("fmod", int64_t{1})
       .expect<float>({3}, {-0.5f, 1, 5});
-  pair("Mod", "sign of the divisor", {-4.5f, 7, 5}, {2, -3, 3}).expect<float>({3}, {1.5f, -2, 2});
-  pair("Max", "NaN wins", {1, NAN, 3}, {2, 5, -3}).expect<float>({3}, {2, NAN, 3});
-  pair("Min", "NaN wins", {1, 4, 3}, {2, NAN, -3}).expect<float>({3}, {1, NAN, -3});
-  pair("Less", "floats", {1, 2, NAN}, {2, 2, 1}).expect<bool>({3}, {true, false, false});
-  pair("LessOrEqual", "floats", {1, 2, NAN}, {2, 2, 1}).expect<bool>({3}, {true, true, false});
-  pair("Greater", "floats", {3, 2, NAN}, {2, 2, 1}).expect<bool>({3}, {true, false, false});
-  pair("GreaterOrEqual", "floats", {3, 2, NAN}, {2, 2, 1}).expect<bool>({3}, {true, true, false});
-  pair("Equal", "floats", {0, 2, NAN}, {-0.0f, 1, NAN}).expect<bool>({3}, {true, false, false});
+  binary("Mod", "sign of the divisor", {-4.5f, 7, 5}, {2, -3, 3}).expect<float>({3}, {1.5f, -2, 2});
+  binary("Max", "NaN wins", {1, NAN, 3}, {2, 5, -3}).expect<float>({3}, {2, NAN, 3});
+  binary("Min", "NaN wins", {1, 4, 3}, {2, NAN, -3}).expect<float>({3}, {1, NAN, -3});
+  binary("Less", "floats", {1, 2, NAN}, {2, 2, 1}).expect<bool>({3}, {true, false, false});
+  binary("LessOrEqual", "floats", {1, 2, NAN}, {2, 2, 1}).expect<bool>({3}, {true, true, false});
+  binary("Greater", "floats", {3, 2, NAN}, {2, 2, 1}).expect<bool>({3}, {true, false, false});
+  binary("GreaterOrEqual", "floats", {3, 2, NAN}, {2, 2, 1}).expect<bool>({3}, {true, true, false});
+  binary("Equal", "floats", {0, 2, NAN}, {-0.0f, 1, NAN}).expect<bool>({3}, {true, false, false});
   t.add("Equal", "strings, broadcast")
       .input<std::string>({2}, {"a", "b"})
       .input<std::string>({1}, {"b"})
@@ -82,7 +82,7 @@ void cases_binary(CaseTable& t) {
       .input<double>({3}, {1.5, -2, 0.1})
       .input<int32_t>({3}, {2, 3, 0})
       .expect<double>({3}, {2.25, -8, 1});
-  t.add("Equal", "truths")
+  t.add("Equal", "booleans")
       .input<bool>({2, 1}, {true, false})
       .input<bool>({2}, {true, false})
       .expect<bool>({2, 2}, {true, false, false, true});

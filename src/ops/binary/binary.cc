@@ -1,12 +1,12 @@
 #include "ops/binary/binary.h"
 
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
 
-/// Before version 7, B lined up with the axes of A from `axis` on instead of with the last ones.
+/// Before version 7 the axes of B were aligned with those of A from `axis` on instead of with the last ones.
 void align_axis(UpgradeContext& u) {
   const auto axis = u.node().attributes.get_if<int64_t>("axis");
   const bool broadcast = u.node().attributes.get<int64_t>("broadcast", 0) != 0;
@@ -36,7 +36,7 @@ bool mod_13_from_28(RewriteContext& c) {
          c.cannot("in older ones floats need attribute 'fmod' (1)");
 }
 
-/// Before version 8 there was no broadcasting, and runtimes know no other type than float32 there.
+/// Before version 8 there was no broadcasting, and runtimes only support float32 there.
 bool of_one_shape_in_floats(RewriteContext& c) {
   return inputs_of_one_shape(c) && (c.input_type(0).elem != DataType::float64 ||
                                     c.cannot("in older ones runtimes know it for float alone"));
@@ -44,12 +44,13 @@ bool of_one_shape_in_floats(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// Of integers older opsets have all but the rest of a division, which has the sign of the dividend there.
-ValueId rest_of(SpellContext& c, ValueId a, ValueId b, bool as_divisor) {
+/// The remainder of integers, by operators that older opsets have. It has the sign of the dividend, unless
+/// `as_divisor`.
+ValueId rest_of(DecomposeContext& c, ValueId a, ValueId b, bool as_divisor) {
   const ValueId rest = one(c, "Sub", {a, one(c, "Mul", {one(c, "Div", {a, b}), b})});
   if (!as_divisor || !is_signed_integer(elem_of(c, a))) return rest;
   const ValueId signs = one(c, "Sub", {is_negative(c, rest), is_negative(c, b)});
@@ -58,8 +59,8 @@ ValueId rest_of(SpellContext& c, ValueId a, ValueId b, bool as_divisor) {
   return one(c, "Add", {rest, one(c, "Mul", {b, one(c, "Mul", {apart, some})})});
 }
 
-/// Before version 28 floats had the sign of the dividend.
-std::vector<ValueId> mod(SpellContext& c) {
+/// Before version 28 remainders of floats have the sign of the dividend.
+std::vector<ValueId> mod(DecomposeContext& c) {
   const ValueId a = input(c, 0), b = input(c, 1);
   const DataType type = elem_of(c, a);
   const bool by_dividend = c.node().attributes.get<int64_t>("fmod", 0) != 0;
@@ -73,15 +74,15 @@ std::vector<ValueId> mod(SpellContext& c) {
 }
 
 /// The bits of an integer as numbers 0 and 1, lowest first, along a new last axis.
-ValueId bits(SpellContext& c, ValueId v, ValueId places) {
+ValueId bits(DecomposeContext& c, ValueId v, ValueId places) {
   const ValueId whole = unsqueezed(c, cast(c, v, DataType::uint64), {-1});
   const ValueId shifted = one(c, "BitShift", {whole, places}, with("direction", std::string("RIGHT")));
   return one(c, "Mod", {shifted, number(c, 2, DataType::uint64)});
 }
 
-/// What `combine` makes of the bits of both inputs.
+/// Applies `combine` to the bits of both inputs and joins the results.
 template <class F>
-std::vector<ValueId> bit_by_bit(SpellContext& c, F&& combine) {
+std::vector<ValueId> bit_by_bit(DecomposeContext& c, F&& combine) {
   const DataType type = elem_of(c, input(c, 0));
   Tensor numbers(DataType::uint64, {bits_of(type)});
   for (int64_t i = 0; i < numbers.size(); ++i) store_int(numbers, i, i);
@@ -91,20 +92,20 @@ std::vector<ValueId> bit_by_bit(SpellContext& c, F&& combine) {
   return {cast(c, reduced(c, "ReduceSum", at_place, {-1}, false), type)};
 }
 
-std::vector<ValueId> bitwise_and(SpellContext& c) {
+std::vector<ValueId> bitwise_and(DecomposeContext& c) {
   return bit_by_bit(c, [&](ValueId a, ValueId b) { return one(c, "Mul", {a, b}); });
 }
-std::vector<ValueId> bitwise_or(SpellContext& c) {
+std::vector<ValueId> bitwise_or(DecomposeContext& c) {
   return bit_by_bit(c, [&](ValueId a, ValueId b) { return one(c, "Max", {a, b}); });
 }
-std::vector<ValueId> bitwise_xor(SpellContext& c) {
+std::vector<ValueId> bitwise_xor(DecomposeContext& c) {
   return bit_by_bit(c, [&](ValueId a, ValueId b) {
     return one(c, "Mod", {one(c, "Add", {a, b}), number(c, 2, DataType::uint64)});
   });
 }
 
-/// Without a sign: multiplied or divided by a power of 2; what is shifted further is 0.
-ValueId shifted_by_powers(SpellContext& c) {
+/// Shifts unsigned integers: multiplies or divides by a power of 2. Shifts by the width or more give 0.
+ValueId shifted_by_powers(DecomposeContext& c) {
   const DataType type = elem_of(c, input(c, 0));
   const bool left = c.node().attributes.get<std::string>("direction", "") == "LEFT";
   const int64_t width = bits_of(type);
@@ -123,12 +124,12 @@ ValueId shifted_by_powers(SpellContext& c) {
   return cast(c, one(c, "Mul", {one(c, "Div", {x, at(std::move(powers))}), at(std::move(stays))}), type);
 }
 
-/// Of integers with a sign: to the left their bits are moved, to the right those of -1 - x where it is
-/// negative. Shifts by too much leave what extends the sign.
-std::vector<ValueId> bit_shift(SpellContext& c) {
+/// Shifts signed integers: to the left their bits, to the right the bits of -1 - x if x is negative. Shifts
+/// by too much give 0 to the left and leave the sign to the right.
+std::vector<ValueId> bit_shift(DecomposeContext& c) {
   const DataType type = elem_of(c, input(c, 0));
   if (!is_signed_integer(type)) {
-    if (c.opset() >= 11) unsaid({}, {});
+    if (c.opset() >= 11) unsupported({}, {});
     return {shifted_by_powers(c)};
   }
   const auto direction = c.node().attributes.get<std::string>("direction", "");
@@ -148,15 +149,15 @@ std::vector<ValueId> bit_shift(SpellContext& c) {
   };
   if (left) return {cast(c, one(c, "Where", {within, shifted(x), zero}), type)};
   const ValueId negative = one(c, "Less", {x, zero});
-  const auto turned = [&](ValueId v) {
+  const auto mirrored = [&](ValueId v) {
     return one(c, "Where", {negative, one(c, "Sub", {minus_one, v}), v});
   };
-  return {cast(c, turned(shifted(turned(x))), type)};
+  return {cast(c, mirrored(shifted(mirrored(x))), type)};
 }
 
-/// Whether one is less, of integers: those of up to 32 bits are numbers of double too, and of longer ones the
-/// upper halves are, or, where these are equal, what is left.
-ValueId less_whole(SpellContext& c, ValueId a, ValueId b) {
+/// Whether integer a is less than b. Integers of up to 32 bits are compared in double; of longer ones the
+/// upper halves are, or, if these are equal, the lower ones.
+ValueId less_whole(DecomposeContext& c, ValueId a, ValueId b) {
   const auto wide = [&](ValueId v) { return cast(c, v, DataType::float64); };
   const DataType type = elem_of(c, a);
   if (bits_of(type) <= 32) return one(c, "Less", {wide(a), wide(b)});
@@ -171,22 +172,22 @@ ValueId less_whole(SpellContext& c, ValueId a, ValueId b) {
   return one(c, "Or", {before, by_rest});
 }
 
-std::vector<ValueId> less(SpellContext& c) {
+std::vector<ValueId> less(DecomposeContext& c) {
   if (c.opset() >= 9 || !is_integer(elem_of(c, input(c, 0)))) return in_wider_types(c);
   return {less_whole(c, input(c, 0), input(c, 1))};
 }
-std::vector<ValueId> greater(SpellContext& c) {
+std::vector<ValueId> greater(DecomposeContext& c) {
   if (c.opset() >= 9 || !is_integer(elem_of(c, input(c, 0)))) return in_wider_types(c);
   return {less_whole(c, input(c, 1), input(c, 0))};
 }
 
-/// Integers as int64, of the same bits; floats are equal where none is less and both are numbers.
-std::vector<ValueId> equal(SpellContext& c) {
+/// Compares integers as int64 of the same bits; floats are equal if none is less and both are numbers.
+std::vector<ValueId> equal(DecomposeContext& c) {
   const DataType type = elem_of(c, input(c, 0));
   if (c.opset() >= 11) return in_wider_types(c);
   if (is_integer(type))
     return {one(c, "Equal", {cast(c, input(c, 0), DataType::int64), cast(c, input(c, 1), DataType::int64)})};
-  if (!is_float(type)) unsaid({}, {});
+  if (!is_float(type)) unsupported({}, {});
   const ValueId a = widened(c, input(c, 0)), b = widened(c, input(c, 1));
   const auto is_number = [&](ValueId v) {
     const DataType own = elem_of(c, v);
@@ -198,14 +199,14 @@ std::vector<ValueId> equal(SpellContext& c) {
 }
 
 /// Before version 8 inputs did not broadcast.
-std::vector<ValueId> of_one_shape(SpellContext& c) {
+std::vector<ValueId> of_one_shape(DecomposeContext& c) {
   const Node node = c.node();
   const auto& shape = c.type(node.outputs[0]).shape;
   std::vector<int64_t> sizes;
   for (const Dim& d : shape.value_or(SymShape{}))
     if (const auto n = known(d)) sizes.push_back(*n);
   if (!shape || sizes.size() != shape->size())
-    unsaid("inputs of one shape, or of known ones", c.input_type(0).str());
+    unsupported("inputs of one shape, or of known ones", c.input_type(0).str());
   std::vector<ValueId> inputs = node.inputs;
   bool changed = false;
   for (ValueId& v : inputs) {
@@ -213,15 +214,15 @@ std::vector<ValueId> of_one_shape(SpellContext& c) {
     v = one(c, "Expand", {v, ints(c, sizes)});
     changed = true;
   }
-  if (!changed) unsaid({}, {});
+  if (!changed) unsupported({}, {});
   return {one(c, node.op, std::move(inputs), node.attributes)};
 }
 
-/// Of integers, one after the other.
-std::vector<ValueId> extreme(SpellContext& c) {
+/// Compares integers one after the other.
+std::vector<ValueId> extreme(DecomposeContext& c) {
   const Node node = c.node();
   if (!is_integer(elem_of(c, input(c, 0)))) return c.opset() < 8 ? of_one_shape(c) : in_wider_types(c);
-  if (c.opset() >= 12) unsaid({}, {});
+  if (c.opset() >= 12) unsupported({}, {});
   ValueId so_far = input(c, 0);
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     const ValueId next = input(c, i), first = node.op == "Max" ? so_far : next;
@@ -230,8 +231,8 @@ std::vector<ValueId> extreme(SpellContext& c) {
   return {so_far};
 }
 
-/// One after the other, which broadcast.
-std::vector<ValueId> sum_of_all(SpellContext& c) {
+/// Adds one input after the other, because Add broadcasts.
+std::vector<ValueId> sum_of_all(DecomposeContext& c) {
   const Node node = c.node();
   const DataType type = elem_of(c, input(c, 0));
   if (c.opset() >= 8) return in_wider_types(c);
@@ -243,7 +244,7 @@ std::vector<ValueId> sum_of_all(SpellContext& c) {
 }
 
 /// Floats to the power of numbers of another type.
-std::vector<ValueId> pow(SpellContext& c) {
+std::vector<ValueId> pow(DecomposeContext& c) {
   const DataType type = elem_of(c, input(c, 0)), power = elem_of(c, input(c, 1));
   if (!is_float(type) || type == power || c.opset() >= 12) return in_wider_types(c);
   const DataType own =
@@ -251,15 +252,15 @@ std::vector<ValueId> pow(SpellContext& c) {
   return {cast(c, one(c, "Pow", {cast(c, input(c, 0), own), cast(c, input(c, 1), own)}), type)};
 }
 
-std::vector<ValueId> greater_or_equal(SpellContext& c) {
+std::vector<ValueId> greater_or_equal(DecomposeContext& c) {
   return {one(c, "Or", {one(c, "Greater", c.node().inputs), one(c, "Equal", c.node().inputs)})};
 }
-std::vector<ValueId> less_or_equal(SpellContext& c) {
+std::vector<ValueId> less_or_equal(DecomposeContext& c) {
   return {one(c, "Or", {one(c, "Less", c.node().inputs), one(c, "Equal", c.node().inputs)})};
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_binary(SchemaCatalog& c) {
   c.add("Add")
@@ -269,8 +270,8 @@ void declare_binary(SchemaCatalog& c) {
       .version(13, "(A: T, B: T) -> (C: T) [T: @wide_13]")
       .version(14, "(A: T, B: T) -> (C: T) [T: @number_13]")
       .rule<Add>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Sub")
       .version(1, "(A: T, B: T) -> (C: T) {axis: int, consumed_inputs: ints, broadcast: int = 0} [T: @float]")
       .version(6, "(A: T, B: T) -> (C: T) {axis: int, broadcast: int = 0} [T: @wide]")
@@ -278,8 +279,8 @@ void declare_binary(SchemaCatalog& c) {
       .version(13, "(A: T, B: T) -> (C: T) [T: @wide_13]")
       .version(14, "(A: T, B: T) -> (C: T) [T: @number_13]")
       .rule<Sub>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Mul")
       .version(1, "(A: T, B: T) -> (C: T) {axis: int, consumed_inputs: ints, broadcast: int = 0} [T: @float]")
       .version(6, "(A: T, B: T) -> (C: T) {axis: int, broadcast: int = 0} [T: @wide]")
@@ -287,8 +288,8 @@ void declare_binary(SchemaCatalog& c) {
       .version(13, "(A: T, B: T) -> (C: T) [T: @wide_13]")
       .version(14, "(A: T, B: T) -> (C: T) [T: @number_13]")
       .rule<Mul>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Div")
       .version(1, "(A: T, B: T) -> (C: T) {axis: int, consumed_inputs: ints, broadcast: int = 0} [T: @float]")
       .version(6, "(A: T, B: T) -> (C: T) {axis: int, broadcast: int = 0} [T: @wide]")
@@ -296,8 +297,8 @@ void declare_binary(SchemaCatalog& c) {
       .version(13, "(A: T, B: T) -> (C: T) [T: @wide_13]")
       .version(14, "(A: T, B: T) -> (C: T) [T: @number_13]")
       .rule<Div>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Pow")
       .version(1, "(X: T, Y: T) -> (Z: T) {axis: int, broadcast: int = 0} [T: @float]")
       .version(7, "(X: T, Y: T) -> (Z: T) [T: @float]", align_axis)
@@ -305,51 +306,51 @@ void declare_binary(SchemaCatalog& c) {
       .version(13, "(X: T, Y: T1) -> (Z: T) [T: @float_13 int32 int64; T1: @number]")
       .version(15, "(X: T, Y: T1) -> (Z: T) [T: @float_13 int32 int64; T1: @number_13]")
       .rule<Pow>()
-      .spelled(spelling::pow)
-      .contract({.epsilons = 4});
+      .decompose(decomposition::pow)
+      .tolerance({.epsilons = 4});
   c.add("Mod")
       .version(10, "(A: T, B: T) -> (C: T) {fmod: int = 0} [T: @number]")
       .version(13, "(A: T, B: T) -> (C: T) {fmod: int = 0} [T: @number_13]")
       .version(28, "(A: T, B: T) -> (C: T) {fmod: int = 0} [T: @number_13]", nullptr, mod_13_from_28)
       .rule<Mod>()
-      .spelled(spelling::mod)
-      .contract({.epsilons = 4});
+      .decompose(decomposition::mod)
+      .tolerance({.epsilons = 4});
   c.add("BitShift")
       .version(11, "(X: T, Y: T) -> (Z: T) {direction: string!} [T: uint8 uint16 uint32 uint64]")
       .version(28, "(X: T, Y: T) -> (Z: T) {direction: string!} [T: @integer]")
       .rule<BitShift>()
-      .spelled(spelling::bit_shift)
-      .contract({.exact = true});
+      .decompose(decomposition::bit_shift)
+      .tolerance({.exact = true});
   c.add("BitwiseAnd")
       .version(18, "(A: T, B: T) -> (C: T) [T: @integer]")
       .rule<BitwiseAnd>()
-      .spelled(spelling::bitwise_and)
-      .contract({.exact = true});
+      .decompose(decomposition::bitwise_and)
+      .tolerance({.exact = true});
   c.add("BitwiseOr")
       .version(18, "(A: T, B: T) -> (C: T) [T: @integer]")
       .rule<BitwiseOr>()
-      .spelled(spelling::bitwise_or)
-      .contract({.exact = true});
+      .decompose(decomposition::bitwise_or)
+      .tolerance({.exact = true});
   c.add("BitwiseXor")
       .version(18, "(A: T, B: T) -> (C: T) [T: @integer]")
       .rule<BitwiseXor>()
-      .spelled(spelling::bitwise_xor)
-      .contract({.exact = true});
+      .decompose(decomposition::bitwise_xor)
+      .tolerance({.exact = true});
   c.add("And")
       .version(1, "(A: T, B: T) -> (C: T1) {axis: int, broadcast: int = 0} [T: bool; T1: bool]")
       .version(7, "(A: T, B: T) -> (C: T1) [T: bool; T1: bool]", align_axis)
       .rule<And>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("Or")
       .version(1, "(A: T, B: T) -> (C: T1) {axis: int, broadcast: int = 0} [T: bool; T1: bool]")
       .version(7, "(A: T, B: T) -> (C: T1) [T: bool; T1: bool]", align_axis)
       .rule<Or>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("Xor")
       .version(1, "(A: T, B: T) -> (C: T1) {axis: int, broadcast: int = 0} [T: bool; T1: bool]")
       .version(7, "(A: T, B: T) -> (C: T1) [T: bool; T1: bool]", align_axis)
       .rule<Xor>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("Equal")
       .version(1, "(A: T, B: T) -> (C: T1) {axis: int, broadcast: int = 0} [T: bool int32 int64; T1: bool]")
       .version(7, "(A: T, B: T) -> (C: T1) [T: bool int32 int64; T1: bool]", align_axis)
@@ -357,36 +358,36 @@ void declare_binary(SchemaCatalog& c) {
       .version(13, "(A: T, B: T) -> (C: T1) [T: @plain_13; T1: bool]")
       .version(19, "(A: T, B: T) -> (C: T1) [T: @plain_13 string; T1: bool]")
       .rule<Equal>()
-      .spelled(spelling::equal)
-      .contract({.exact = true});
+      .decompose(decomposition::equal)
+      .tolerance({.exact = true});
   c.add("Greater")
       .version(1, "(A: T, B: T) -> (C: T1) {axis: int, broadcast: int = 0} [T: @float; T1: bool]")
       .version(7, "(A: T, B: T) -> (C: T1) [T: @float; T1: bool]", align_axis)
       .version(9, "(A: T, B: T) -> (C: T1) [T: @number; T1: bool]")
       .version(13, "(A: T, B: T) -> (C: T1) [T: @number_13; T1: bool]")
       .rule<Greater>()
-      .spelled(spelling::greater)
-      .contract({.exact = true});
+      .decompose(decomposition::greater)
+      .tolerance({.exact = true});
   c.add("GreaterOrEqual")
       .version(12, "(A: T, B: T) -> (C: T1) [T: @number; T1: bool]")
       .version(16, "(A: T, B: T) -> (C: T1) [T: @number_13; T1: bool]")
       .rule<GreaterOrEqual>()
-      .spelled(spelling::greater_or_equal)
-      .contract({.exact = true});
+      .decompose(decomposition::greater_or_equal)
+      .tolerance({.exact = true});
   c.add("Less")
       .version(1, "(A: T, B: T) -> (C: T1) {axis: int, broadcast: int = 0} [T: @float; T1: bool]")
       .version(7, "(A: T, B: T) -> (C: T1) [T: @float; T1: bool]", align_axis)
       .version(9, "(A: T, B: T) -> (C: T1) [T: @number; T1: bool]")
       .version(13, "(A: T, B: T) -> (C: T1) [T: @number_13; T1: bool]")
       .rule<Less>()
-      .spelled(spelling::less)
-      .contract({.exact = true});
+      .decompose(decomposition::less)
+      .tolerance({.exact = true});
   c.add("LessOrEqual")
       .version(12, "(A: T, B: T) -> (C: T1) [T: @number; T1: bool]")
       .version(16, "(A: T, B: T) -> (C: T1) [T: @number_13; T1: bool]")
       .rule<LessOrEqual>()
-      .spelled(spelling::less_or_equal)
-      .contract({.exact = true});
+      .decompose(decomposition::less_or_equal)
+      .tolerance({.exact = true});
   c.add("Max")
       .version(1, "(data_0*1: T) -> (max: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(data_0*1: T) -> (max: T) [T: @float]")
@@ -394,8 +395,8 @@ void declare_binary(SchemaCatalog& c) {
       .version(12, "(data_0*1: T) -> (max: T) [T: @number]")
       .version(13, "(data_0*1: T) -> (max: T) [T: @number_13]")
       .rule<Max>()
-      .spelled(spelling::extreme)
-      .contract({.exact = true});
+      .decompose(decomposition::extreme)
+      .tolerance({.exact = true});
   c.add("Min")
       .version(1, "(data_0*1: T) -> (min: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(data_0*1: T) -> (min: T) [T: @float]")
@@ -403,24 +404,24 @@ void declare_binary(SchemaCatalog& c) {
       .version(12, "(data_0*1: T) -> (min: T) [T: @number]")
       .version(13, "(data_0*1: T) -> (min: T) [T: @number_13]")
       .rule<Min>()
-      .spelled(spelling::extreme)
-      .contract({.exact = true});
+      .decompose(decomposition::extreme)
+      .tolerance({.exact = true});
   c.add("Mean")
       .version(1, "(data_0*1: T) -> (mean: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(data_0*1: T) -> (mean: T) [T: @float]")
       .version(8, "(data_0*1: T) -> (mean: T) [T: @float]", nullptr, of_one_shape_in_floats)
       .version(13, "(data_0*1: T) -> (mean: T) [T: @float_13]")
       .rule<Mean>()
-      .spelled(spelling::sum_of_all)
-      .contract({.epsilons = 4});
+      .decompose(decomposition::sum_of_all)
+      .tolerance({.epsilons = 4});
   c.add("Sum")
       .version(1, "(data_0*1: T) -> (sum: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(data_0*1: T) -> (sum: T) [T: @float]")
       .version(8, "(data_0*1: T) -> (sum: T) [T: @float]", nullptr, of_one_shape_in_floats)
       .version(13, "(data_0*1: T) -> (sum: T) [T: @float_13]")
       .rule<Sum>()
-      .spelled(spelling::sum_of_all)
-      .contract({.epsilons = 4});
+      .decompose(decomposition::sum_of_all)
+      .tolerance({.epsilons = 4});
 }
 
 }  // namespace lathe

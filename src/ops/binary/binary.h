@@ -32,7 +32,7 @@ struct Add : Broadcasting {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     Broadcasting::shape(c);
-    propagate_pair(c, c.type(0), [](const std::vector<D>& v) {
+    propagate_binary(c, c.type(0), [](const std::vector<D>& v) {
       return try_arithmetic(
           v[0], v[1], [](int64_t a, int64_t b, int64_t* r) { return __builtin_add_overflow(a, b, r); },
           [](const D& a, const D& b) { return std::optional<D>(a + b); });
@@ -44,7 +44,7 @@ struct Sub : Broadcasting {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     Broadcasting::shape(c);
-    propagate_pair(c, c.type(0), [](const std::vector<D>& v) {
+    propagate_binary(c, c.type(0), [](const std::vector<D>& v) {
       return try_arithmetic(
           v[0], v[1], [](int64_t a, int64_t b, int64_t* r) { return __builtin_sub_overflow(a, b, r); },
           [](const D& a, const D& b) { return std::optional<D>(a - b); });
@@ -56,7 +56,7 @@ struct Mul : Broadcasting {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     Broadcasting::shape(c);
-    propagate_pair(c, c.type(0), [](const std::vector<D>& v) {
+    propagate_binary(c, c.type(0), [](const std::vector<D>& v) {
       return try_arithmetic(
           v[0], v[1], [](int64_t a, int64_t b, int64_t* r) { return __builtin_mul_overflow(a, b, r); },
           [](const D& a, const D& b) { return std::optional<D>(a * b); });
@@ -64,13 +64,13 @@ struct Mul : Broadcasting {
   }
 };
 
-/// Integers are divided towards zero; quotients of floats are followed where they are integers.
+/// Integers are divided towards zero; quotients of floats are followed if they are integers.
 struct Div : Broadcasting {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     Broadcasting::shape(c);
     const bool exact = is_float(c.type(0));
-    propagate_pair(c, c.type(0), [exact](const std::vector<D>& v) {
+    propagate_binary(c, c.type(0), [exact](const std::vector<D>& v) {
       return try_arithmetic(
           v[0], v[1],
           [exact](int64_t a, int64_t b, int64_t* r) {
@@ -79,7 +79,7 @@ struct Div : Broadcasting {
             return false;
           },
           [exact](const D& a, const D& b) -> std::optional<D> {
-            // For what is not negative, towards zero is downwards.
+            // If both are not negative, division towards zero rounds down.
             if (!surely_at_least(a, 0) || !surely_at_least(b, 1)) return std::nullopt;
             const D quotient = floor_div(a, b);
             if (exact && !(quotient * b == a)) return std::nullopt;
@@ -96,7 +96,7 @@ struct Mod : Broadcasting {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     Broadcasting::shape(c);
-    propagate_pair(c, c.type(0), [](const std::vector<D>& v) {
+    propagate_binary(c, c.type(0), [](const std::vector<D>& v) {
       return try_arithmetic(
           v[0], v[1],
           [](int64_t a, int64_t b, int64_t* r) {
@@ -144,7 +144,7 @@ std::optional<int> compare_values(const D& a, const D& b) {
   return std::nullopt;
 }
 
-/// Of two constants of one number each, which need not be whole.
+/// Compares two constants of one float each; returns false for other inputs.
 template <class D>
 bool compare_constants(ShapeContext<D>& c, bool (*holds_for)(int order)) {
   const Tensor *a = c.constant(0), *b = c.constant(1);
@@ -156,11 +156,11 @@ bool compare_constants(ShapeContext<D>& c, bool (*holds_for)(int order)) {
   return true;
 }
 
-/// Equal, Greater, …: `holds_for` says which orders are true.
+/// Equal, Greater, …: `holds_for` returns whether an order makes the output true.
 template <class D>
 void propagate_comparison(ShapeContext<D>& c, bool (*holds_for)(int order)) {
   if (compare_constants(c, holds_for)) return;
-  propagate_pair(c, DataType::boolean, [&](const std::vector<D>& v) -> std::optional<D> {
+  propagate_binary(c, DataType::boolean, [&](const std::vector<D>& v) -> std::optional<D> {
     const auto order = compare_values(v[0], v[1]);
     return order ? std::optional<D>(holds_for(*order) ? 1 : 0) : std::nullopt;
   });
@@ -205,14 +205,14 @@ struct LessOrEqual : Broadcasting {
 /// And, Or, Xor of bools that are known.
 template <class D>
 void propagate_logic(ShapeContext<D>& c, bool (*f)(bool, bool)) {
-  propagate_pair(c, DataType::boolean, [&](const std::vector<D>& v) -> std::optional<D> {
+  propagate_binary(c, DataType::boolean, [&](const std::vector<D>& v) -> std::optional<D> {
     const auto a = known(v[0]), b = known(v[1]);
     return a && b ? std::optional<D>(f(*a != 0, *b != 0) ? 1 : 0) : std::nullopt;
   });
 }
 
-/// One operand that is `truth` everywhere decides, whatever the other one is: `out` is the shape of the
-/// result.
+/// If all elements of one operand are `truth`, so is the result, whatever the other one is: `out` is the
+/// shape of the result.
 template <class D>
 void propagate_decided(ShapeContext<D>& c, const std::vector<D>& out, bool truth) {
   const auto count = known(c.product(out));
@@ -227,7 +227,7 @@ void propagate_decided(ShapeContext<D>& c, const std::vector<D>& out, bool truth
   }
 }
 
-/// And, Or: `decides` is the operand that alone tells the result.
+/// And, Or: an operand that is `decides` determines the result alone.
 template <class D>
 void shape_of_logic(ShapeContext<D>& c, bool (*f)(bool, bool), bool decides) {
   std::vector<D> out = c.shape(0);

@@ -10,7 +10,7 @@
 namespace lathe {
 namespace {
 
-/// Arithmetic of integers wraps around: done on unsigned numbers, where that is defined.
+/// Arithmetic of integers wraps around: it is done on unsigned numbers, for which that is defined.
 template <class L>
 using Wrapping = std::conditional_t<std::is_same_v<L, double>, double, uint64_t>;
 
@@ -22,13 +22,13 @@ void pairwise(const Op&, KernelContext& c) {
   });
 }
 template <class Op, auto function>
-void pair(KernelCatalog& k, const char* name) {
+void typed_binary(KernelCatalog& k, const char* name) {
   lean_reference<Op>(k, name, pairwise<Op, function>);
 }
 
 /// The same for arithmetic that wraps around.
 template <class Op, auto function>
-void wrapping_pair(KernelCatalog& k, const char* name) {
+void wrapping_binary(KernelCatalog& k, const char* name) {
   lean_reference<Op>(k, name, [](const Op&, KernelContext& c) {
     map_numbers(c, 2, []<class L>(const L* const* in, L* out, int64_t n) {
       using W = Wrapping<L>;
@@ -40,7 +40,7 @@ void wrapping_pair(KernelCatalog& k, const char* name) {
 
 /// Bits of integers, whatever their sign; bools too.
 template <class Op, auto function>
-void bitwise_pair(KernelCatalog& k, const char* name) {
+void bitwise_binary(KernelCatalog& k, const char* name) {
   lean_reference<Op>(k, name, [](const Op&, KernelContext& c) {
     map_lanes<uint64_t>(c, 2, [](const uint64_t* const* in, uint64_t* out, int64_t n) {
       for (int64_t i = 0; i < n; ++i) out[i] = function(in[0][i], in[1][i]);
@@ -168,24 +168,24 @@ void sum_of_inputs(const Op&, KernelContext& c) {
 }  // namespace
 
 void reference_binary(KernelCatalog& k) {
-  wrapping_pair<Add, [](auto a, auto b) { return a + b; }>(k, "Add");
-  wrapping_pair<Sub, [](auto a, auto b) { return a - b; }>(k, "Sub");
-  wrapping_pair<Mul, [](auto a, auto b) { return a * b; }>(k, "Mul");
+  wrapping_binary<Add, [](auto a, auto b) { return a + b; }>(k, "Add");
+  wrapping_binary<Sub, [](auto a, auto b) { return a - b; }>(k, "Sub");
+  wrapping_binary<Mul, [](auto a, auto b) { return a * b; }>(k, "Mul");
   lean_reference<Div>(k, "Div", divide);
   lean_reference<Mod>(k, "Mod", mod_elements);
   lean_reference<Pow>(k, "Pow", power);
   lean_reference<BitShift>(k, "BitShift", bit_shift);
-  bitwise_pair<BitwiseAnd, [](uint64_t a, uint64_t b) { return a & b; }>(k, "BitwiseAnd");
-  bitwise_pair<BitwiseOr, [](uint64_t a, uint64_t b) { return a | b; }>(k, "BitwiseOr");
-  bitwise_pair<BitwiseXor, [](uint64_t a, uint64_t b) { return a ^ b; }>(k, "BitwiseXor");
-  bitwise_pair<And, [](uint64_t a, uint64_t b) { return a & b; }>(k, "And");
-  bitwise_pair<Or, [](uint64_t a, uint64_t b) { return a | b; }>(k, "Or");
-  bitwise_pair<Xor, [](uint64_t a, uint64_t b) { return a ^ b; }>(k, "Xor");
+  bitwise_binary<BitwiseAnd, [](uint64_t a, uint64_t b) { return a & b; }>(k, "BitwiseAnd");
+  bitwise_binary<BitwiseOr, [](uint64_t a, uint64_t b) { return a | b; }>(k, "BitwiseOr");
+  bitwise_binary<BitwiseXor, [](uint64_t a, uint64_t b) { return a ^ b; }>(k, "BitwiseXor");
+  bitwise_binary<And, [](uint64_t a, uint64_t b) { return a & b; }>(k, "And");
+  bitwise_binary<Or, [](uint64_t a, uint64_t b) { return a | b; }>(k, "Or");
+  bitwise_binary<Xor, [](uint64_t a, uint64_t b) { return a ^ b; }>(k, "Xor");
   lean_reference<Equal>(k, "Equal", equal);
-  pair<Greater, std::greater<>{}>(k, "Greater");
-  pair<GreaterOrEqual, std::greater_equal<>{}>(k, "GreaterOrEqual");
-  pair<Less, std::less<>{}>(k, "Less");
-  pair<LessOrEqual, std::less_equal<>{}>(k, "LessOrEqual");
+  typed_binary<Greater, std::greater<>{}>(k, "Greater");
+  typed_binary<GreaterOrEqual, std::greater_equal<>{}>(k, "GreaterOrEqual");
+  typed_binary<Less, std::less<>{}>(k, "Less");
+  typed_binary<LessOrEqual, std::less_equal<>{}>(k, "LessOrEqual");
   lean_reference<Max>(k, "Max", extreme<Max, std::greater<>{}>);
   lean_reference<Min>(k, "Min", extreme<Min, std::less<>{}>);
   lean_reference<Sum>(k, "Sum", sum_of_inputs<Sum>);

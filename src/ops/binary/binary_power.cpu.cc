@@ -1,9 +1,8 @@
 // Powers of numbers, whose exponents may be of another type.
 #include <cmath>
 
-#include "cpu/ask.h"
 #include "cpu/elementwise.h"
-#include "cpu/numbers.h"
+#include "cpu/support.h"
 #include "ops/binary/binary.h"
 #include "ops/binary/functions.h"
 #include "tensor/to_integer.h"
@@ -13,8 +12,8 @@ namespace {
 
 inline constexpr Types<float, double, int32_t, int64_t> power_types;
 
-/// Powers that are a function of one element: the exponent is a constant of one element. As a linear function
-/// x is 1 x + -0, which leaves a -0 what it is.
+/// Powers that are a function of one element: the exponent is a constant of one element. The linear function
+/// is 1 x + -0, which keeps -0.
 std::optional<cpu::UnaryOp> power(double exponent) {
   if (exponent == 2) return cpu::UnaryOp::square;
   if (exponent == 3) return cpu::UnaryOp::cube;
@@ -23,30 +22,32 @@ std::optional<cpu::UnaryOp> power(double exponent) {
   return std::nullopt;
 }
 
-Verdict ask_power(const Pow&, const KernelRequest& r) {
-  const Verdict x = cpu::ask_type(r.inputs[0].type, power_types);
-  return x.accepted ? cpu::ask_type(r.inputs[1].type, power_types) : x;
+Support supports_power(const Pow&, const KernelQuery& r) {
+  const Support x = cpu::supports_type(r.inputs[0].type, power_types);
+  return x.accepted ? cpu::supports_type(r.inputs[1].type, power_types) : x;
 }
 
-/// What an integer cannot hold comes out differently by way of double.
+/// Returns whether x * x replaces the power. An integer to a float power is computed in double, whose
+/// overflow differs.
 bool is_square(double exponent, DataType x, DataType of_exponent) {
   return exponent == 2 && (x == DataType::float64 || (is_integer(x) && is_integer(of_exponent)));
 }
 
-std::optional<Pointwise> describe_power(const Pow& op, const KernelRequest& r) {
+std::optional<Pointwise> describe_power(const Pow& op, const KernelQuery& r) {
   const Tensor* exponent = r.inputs[1].constant;
   const bool single =
       exponent && exponent->size() == 1 && r.inputs[0].shape && exponent->rank() <= r.inputs[0].shape->size();
-  if (!single || !ask_power(op, r).accepted) return std::nullopt;
+  if (!single || !supports_power(op, r).accepted) return std::nullopt;
   const double by = load_double(*exponent, 0);
   const DataType x = r.inputs[0].type;
-  if (is_square(by, x, exponent->type())) return Pointwise{1, {Pointwise::of(PairOp::multiply, x, 0, 0)}};
+  if (is_square(by, x, exponent->type()))
+    return Pointwise{1, {Pointwise::of(TypedBinaryOp::multiply, x, 0, 0)}};
   const auto function = cpu::refuse_unless_float32(r) ? std::nullopt : power(by);
   if (!function) return std::nullopt;
   return Pointwise::unary(*function, 1, -0.0f);
 }
 
-/// Whole numbers to whole powers stay exact; else it is done in double, but of two float32.
+/// Integers to integer powers stay exact; other powers are computed in double, but for two float32.
 template <class X, class E>
 X power_of(X x, E e) {
   if constexpr (std::is_same_v<X, float> && std::is_same_v<E, float>)
@@ -62,8 +63,8 @@ X power_of(X x, E e) {
 void raise(const Tensor& x, const Tensor& exponent, Tensor& to, KernelContext& c) {
   for_type(x.type(), power_types, [&]<class X> {
     for_type(exponent.type(), power_types, [&]<class E> {
-      cpu::map_pairs(x.as<X>().data(), x.shape(), exponent.as<E>().data(), exponent.shape(),
-                     to.as<X>().data(), c, power_of<X, E>);
+      cpu::map_binary(x.as<X>().data(), x.shape(), exponent.as<E>().data(), exponent.shape(),
+                      to.as<X>().data(), c, power_of<X, E>);
     });
   });
 }
@@ -78,7 +79,7 @@ void run_power(const Pow&, KernelContext& c) {
     if (function)
       return cpu::apply_unary(isa, *function, cpu::floats(x), cpu::floats(to), x.size(), 1, -0.0f, c);
     if (is_square(by, x.type(), exponent.type()))
-      return cpu::apply_pairs(isa, cpu::PairOp::multiply, x, x, to, c);
+      return cpu::apply_typed_binary(isa, cpu::TypedBinaryOp::multiply, x, x, to, c);
   }
   raise(x, exponent, to, c);
 }
@@ -89,7 +90,7 @@ void cpu_binary_power(KernelCatalog& k);
 void cpu_binary_power(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<Pow>({.op = "Pow", .name = cpu::kernel_name("pow", isa), .isa = isa},
-               {.run = run_power<isa>, .ask = ask_power});
+               {.run = run_power<isa>, .supports = supports_power});
   });
   k.pointwise<Pow>("Pow", describe_power);
 }

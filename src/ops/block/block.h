@@ -1,9 +1,10 @@
 // lathe.Block and lathe.Unblock: between [N, C, H, W] and channel blocks, [N, C / 16, H, W, 16]. The builder
-// puts them in; they stand in plans, never in graphs. A single spatial axis goes the same way. Elements are
-// float32, or bytes: those of int8 are 128 more in blocks, where all are uint8. Unblock takes floats of 16
-// bits too. lathe.ChannelsLast takes float32 from channel blocks to where channels are the last axis.
+// inserts them; they occur in plans, never in graphs. A single spatial axis is converted likewise. Elements
+// are float32, or bytes: those of int8 are 128 more in blocks, where all are uint8. Unblock takes floats of
+// 16 bits too. lathe.ChannelsLast converts float32 from channel blocks to channels as the last axis.
 #pragma once
 
+#include "tensor/arithmetic.h"
 #include "tensor/dim_math.h"
 #include "tensor/shape_rule.h"
 
@@ -36,6 +37,21 @@ void require_blocks_of(const ShapeContext<D>& c, const std::vector<D>& x, int64_
   c.same(x[1], D((channels + block_lanes - 1) / block_lanes), "the blocks of X and of its channels");
 }
 
+namespace counting {
+
+/// Every element of an output in blocks, [N, blocks, out…, lanes], sums over one filter [M, C/group, k…],
+/// which is input `weights`: lanes beyond the last channel do not count.
+template <class D>
+D blocked_convolution(const OperandShapes<D>& s, size_t weights) {
+  const auto &w = at(s.inputs, weights), &y = at(s.outputs, 0);
+  if (y.size() < 3) throw Unknown{};
+  D points = y[0];
+  for (size_t i = 2; i + 1 < y.size(); ++i) points = points * y[i];
+  return D(2) * points * product(w);
+}
+
+}  // namespace counting
+
 struct Block {
   void fields(auto&&) {}
   template <class D>
@@ -62,15 +78,15 @@ struct Unblock {
 /// To [N, spatial axes, C], or with groups to [N, groups, spatial axes, C / groups]; or to several outputs
 /// with so many of the last axis each.
 struct ChannelsLast {
-  static constexpr size_t most_parts = 8;
+  static constexpr size_t max_outputs = 8;
 
   int64_t channels = 0;
   int64_t groups = 0;          // 0: no axis of groups
-  std::vector<int64_t> parts;  // none: one output
+  std::vector<int64_t> split;  // none: one output
   void fields(auto&& f) {
     f("channels", channels);
     f("groups", groups);
-    f("parts", parts);
+    f("split", split);
   }
   int64_t width() const { return groups == 0 ? channels : channels / groups; }
   template <class D>
@@ -84,13 +100,13 @@ struct ChannelsLast {
       y.erase(y.begin() + 1);
     else
       y[1] = D(groups);
-    const std::vector<int64_t> sizes = parts.empty() ? std::vector{width()} : parts;
-    bool fit = sizes.size() == c.outputs() && sizes.size() <= most_parts;
+    const std::vector<int64_t> sizes = split.empty() ? std::vector{width()} : split;
+    bool fit = sizes.size() == c.outputs() && sizes.size() <= max_outputs;
     int64_t left = width();
     for (size_t i = 0; fit && i < sizes.size(); left -= sizes[i++]) fit = sizes[i] >= 0 && sizes[i] <= left;
     if (!fit || left != 0)
       c.fail(Code::node_bad_attribute,
-             "at most " + std::to_string(most_parts) + " parts that make up " + std::to_string(width()) +
+             "at most " + std::to_string(max_outputs) + " parts that make up " + std::to_string(width()) +
                  " channels, an output each",
              std::to_string(sizes.size()) + " parts and " + std::to_string(c.outputs()) + " outputs", {});
     for (size_t i = 0; i < sizes.size(); ++i) {

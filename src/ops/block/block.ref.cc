@@ -1,4 +1,4 @@
-// Of constants, which are put into blocks when the engine is built.
+// Constants are converted to blocks by this reference when the engine is built.
 #include "ops/block/block.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace lathe {
 namespace {
 
-/// `put` gives an element of the blocks for one of x; lanes beyond the last channel are 0.
+/// `put` converts an element of x to one of the blocks; lanes beyond the last channel are 0.
 template <class T>
 void block(const Tensor& x, Tensor& y, KernelContext& c, auto&& put) {
   const T* const from = static_cast<const T*>(x.data());

@@ -1,12 +1,11 @@
 // lathe.BlockedConv: convolution of an image in channel blocks, or of a plain one into blocks. The builder
-// puts it in; it stands in plans, never in graphs.
+// inserts it; it occurs in plans, never in graphs.
 //   X [N, C / 16, in…, 16] or plain [N, C, in…], W [M, C / group, kernel…], B [M], factor and shift [1, C /
 //   16, 1…, 16] → Y [N, M / 16, out…, 16], means of rows [N, M / 16, …, 1, 16]
-// Where it is `scaled`, X * factor + shift within bounds stands for X in blocks. Where it is `gated`, X *
-// factor does, and each image may have factors of its own. In X, lanes beyond the last channel are never
-// read; in Y they come to 0 as long as X is finite. Groups are single channels, or some of them fill blocks.
-// A depthwise one can say the mean of each row of Y, as it
-// is when what the step does with it is done.
+// If it is `scaled`, X * factor + shift within bounds replaces X in blocks. If it is `gated`, X * factor
+// does, and each image may have factors of its own. In X, lanes beyond the last channel are never read; in Y
+// they are 0 as long as X is finite. Groups are single channels, or some of them fill blocks. A depthwise one
+// can output the mean of each row of Y, after the epilogue of the step.
 #pragma once
 
 #include <limits>
@@ -18,32 +17,32 @@
 namespace lathe {
 
 struct BlockedConv {
-  Windowing window;  // with pads told
+  Windowing window;  // with explicit pads
   int64_t group = 1;
-  int64_t channels = 0;  // of X, the real ones
-  bool plain_input = false, scaled = false, gated = false;
+  int64_t channels = 0;  // of X, without padding of the blocks
+  bool nchw_input = false, scaled = false, gated = false;
   float least = -std::numeric_limits<float>::infinity(), greatest = std::numeric_limits<float>::infinity();
-  std::vector<int64_t> tunables;  // what a kernel was told; no attribute
+  std::vector<int64_t> tunables;  // the kernel's tunables; no attribute
   void fields(auto&& f) {
     f("channels", channels);
     f("dilations", window.dilations);
     f("gated", gated);
     f("group", group);
     f("pads", window.pads);
-    f("plain_input", plain_input);
+    f("nchw_input", nchw_input);
     f("scaled", scaled);
     f("scaled_greatest", greatest);
     f("scaled_least", least);
     f("strides", window.strides);
   }
 
-  /// One filter for each channel?
+  /// Returns whether every channel has a filter of its own.
   bool depthwise() const { return group > 1 && group == channels; }
-  /// How many sets of weights there are (channel_groups.h).
+  /// The number of sets of weights (channel_groups.h).
   int64_t sets(int64_t filters) const { return weight_sets(channels, filters, group, block_lanes); }
-  /// Do weights of this shape fit the attributes?
+  /// Returns whether weights of this shape fit the attributes.
   bool fits(const Shape& w) const {
-    if (group < 1 || channels < 1 || channels > INT32_MAX || (group > 1 && plain_input)) return false;
+    if (group < 1 || channels < 1 || channels > INT32_MAX || (group > 1 && nchw_input)) return false;
     return (depthwise() ? w[0] == channels : sets(w[0]) > 0) && w[1] == channels / group &&
            window.counts_fit(w.size() - 2);
   }
@@ -56,7 +55,7 @@ struct BlockedConv {
     c.output(0, y);
     if (!scaled && !gated) return;
     c.require(!(scaled && gated), "an X that is scaled or gated", "both");
-    c.require(!plain_input, "an X in blocks, which is scaled", "a plain one");
+    c.require(!nchw_input, "an X in blocks, which is scaled", "one in NCHW");
     for (size_t i = 3; i < (gated ? 4 : 5); ++i) {
       const std::vector<D>& s = c.has(i) ? c.shape(i) : std::vector<D>();
       c.require(s.size() == x.size(), "a number for each channel of X, in blocks", c.text(s));
@@ -67,16 +66,20 @@ struct BlockedConv {
         c.same(s[axis], wanted[axis], "factors and channels");
     }
   }
-  /// For an X of that shape, where input `weights` is W and `bias` B.
+  template <class D>
+  D operations(const OperandShapes<D>& s) const {
+    return counting::blocked_convolution(s, 1);
+  }
+  /// The output for an X of that shape, where input `weights` is W and `bias` B.
   template <class D>
   std::vector<D> output(const ShapeContext<D>& c, const std::vector<D>& x, size_t weights,
                         size_t bias) const {
     const auto& w = c.shape(weights);
-    if (plain_input)
+    if (nchw_input)
       c.require(x.size() == 3 || x.size() == 4, "X of rank 3 or 4: [N, C, spatial axes]", c.text(x));
     else
       require_blocked(c, x);
-    const size_t spatial = x.size() - (plain_input ? 2 : 3);
+    const size_t spatial = x.size() - (nchw_input ? 2 : 3);
     c.require(w.size() == spatial + 2, "W of as many spatial axes as X", c.text(w) + " for " + c.text(x));
     check_channels(c, x[1], w);
     window.check(c, spatial);
@@ -102,16 +105,16 @@ struct BlockedConv {
       c.fail(Code::node_bad_attribute, "channels in [1, 2147483647]", std::to_string(channels), {});
     if (group < 1 || channels % group != 0)
       c.fail(Code::node_bad_attribute, "groups of as many channels each", std::to_string(group), {});
-    const int64_t held = plain_input ? channels : (channels + block_lanes - 1) / block_lanes;
+    const int64_t held = nchw_input ? channels : (channels + block_lanes - 1) / block_lanes;
     c.same(of_x, D(held),
-           plain_input ? "the channels of X and the attribute" : "the blocks of X and of channels");
+           nchw_input ? "the channels of X and the attribute" : "the blocks of X and of channels");
     c.same(w[1], D(channels / group), "the channels of W and of a group");
     if (depthwise()) c.same(w[0], D(channels), "input and output channels");
   }
 };
 
-/// lathe.NarrowBlockedConv: the same of an image in blocks, W bfloat16 and not depthwise; X is rounded to
+/// lathe.Bf16BlockedConv: the same of an image in blocks, W bfloat16 and not depthwise; X is rounded to
 /// bfloat16 too, the sums are in float32.
-struct NarrowBlockedConv : BlockedConv {};
+struct Bf16BlockedConv : BlockedConv {};
 
 }  // namespace lathe

@@ -1,5 +1,5 @@
 // lathe.BlockedGroupNormalization: GroupNormalization of images in channel blocks, [N, C / 16, in…, 16], and
-// InstanceNormalization, whose groups are single channels. The builder puts it in; it stands in plans, never
+// InstanceNormalization, whose groups are single channels. The builder inserts it; it occurs in plans, never
 // in graphs.
 #pragma once
 

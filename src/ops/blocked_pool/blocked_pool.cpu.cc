@@ -1,9 +1,8 @@
 #include "ops/blocked_pool/blocked_pool.h"
 
-#include "cpu/ask.h"
-#include "cpu/blocked.h"
-#include "cpu/bytes_conv.h"
-#include "cpu/image_strips.h"
+#include "cpu/nchw16c.h"
+#include "cpu/quantized.h"
+#include "cpu/support.h"
 
 namespace lathe {
 namespace {
@@ -50,11 +49,11 @@ void max_pool(const BlockedMaxPool& op, KernelContext& c) {
   cpu::blocked_maximum(isa, shape_of(axes_of(op, x.shape(), y.shape()), x.shape()), floats(x), floats(y), c);
 }
 
-Verdict ask_short(const BlockedMaxPool&, const KernelRequest& r) {
-  return cpu::has_short_images(r) ? Verdict::yes() : Verdict::no("neither image has 16 bits");
+Support supports_f16(const BlockedMaxPool&, const KernelQuery& r) {
+  return cpu::has_f16_activations(r) ? Support::yes() : Support::no("neither image has 16 bits");
 }
 template <Isa isa>
-void max_pool_short(const BlockedMaxPool& op, KernelContext& c) {
+void max_pool_f16(const BlockedMaxPool& op, KernelContext& c) {
   const Tensor& x = c.in(0);
   const cpu::BlockedShape s = shape_of(axes_of(op, x.shape(), c.out(0).shape()), x.shape());
   const cpu::ImageStrips strips(s);
@@ -63,23 +62,23 @@ void max_pool_short(const BlockedMaxPool& op, KernelContext& c) {
              [](const cpu::BlockedShape& of, int64_t, const float* from, float* to, void*,
                 KernelContext& here) { cpu::blocked_maximum(isa, of, from, to, here); });
 }
-size_t short_workspace(const BlockedMaxPool& op, std::span<const Shape> inputs, int) {
+size_t f16_workspace(const BlockedMaxPool& op, std::span<const Shape> inputs, int) {
   const Shape y = output_shape(op, inputs[0]);
   if (y.size() < 4 || y.size() > 5) return 0;  // the shape rule says what is wrong
   return cpu::ImageStrips(shape_of(axes_of(op, inputs[0], y), inputs[0]))
       .workspace([](const cpu::BlockedShape&) { return size_t{0}; });
 }
 
-/// Of bytes without sign.
-Verdict ask_bytes(const BlockedMaxPool&, const KernelRequest& r) {
+/// Supports images of uint8.
+Support supports_int8(const BlockedMaxPool&, const KernelQuery& r) {
   if (r.inputs[0].type != DataType::uint8 || r.outputs[0].type != DataType::uint8)
-    return Verdict::no("only uint8");
-  return Verdict::yes();
+    return Support::no("only uint8");
+  return Support::yes();
 }
-void max_pool_bytes(const BlockedMaxPool& op, KernelContext& c) {
+void max_pool_int8(const BlockedMaxPool& op, KernelContext& c) {
   const Tensor& x = c.in(0);
   Tensor& y = c.out(0);
-  cpu::byte_maximum(shape_of(axes_of(op, x.shape(), y.shape()), x.shape()), x.as<uint8_t>().data(),
+  cpu::int8_maximum(shape_of(axes_of(op, x.shape(), y.shape()), x.shape()), x.as<uint8_t>().data(),
                     y.as<uint8_t>().data(), c);
 }
 
@@ -122,29 +121,34 @@ void global_average_pool(const BlockedGlobalPool&, KernelContext& c) {
 }
 
 Kernel kernel(const char* op, const char* name, Isa isa) {
-  return {.op = op, .domain = "lathe", .name = cpu::kernel_name(name, isa), .isa = isa, .finishes = true};
+  return {
+      .op = op, .domain = "lathe", .name = cpu::kernel_name(name, isa), .isa = isa, .fuses_epilogue = true};
 }
 
 }  // namespace
 
 void cpu_blocked_pool(KernelCatalog& k) {
+  k.replaces("BlockedMaxPool", {"MaxPool"});
+  k.replaces("BlockedAveragePool", {"AveragePool"});
+  k.replaces("BlockedGlobalAveragePool", {"GlobalAveragePool"});
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<BlockedMaxPool>(kernel("BlockedMaxPool", "blocked_max_pool", isa),
-                          {.run = max_pool<isa>, .ask = cpu::ask_float32<BlockedMaxPool>});
-    Kernel of_shorts = kernel("BlockedMaxPool", "blocked_max_pool.short_images", isa);
-    of_shorts.narrows = true;
-    k.add<BlockedMaxPool>(std::move(of_shorts),
-                          {.run = max_pool_short<isa>, .ask = ask_short, .workspace = short_workspace});
+                          {.run = max_pool<isa>, .supports = cpu::supports_float32<BlockedMaxPool>});
+    Kernel of_f16 = kernel("BlockedMaxPool", "blocked_max_pool.f16_activations", isa);
+    of_f16.writes_f16 = true;
+    k.add<BlockedMaxPool>(std::move(of_f16),
+                          {.run = max_pool_f16<isa>, .supports = supports_f16, .workspace = f16_workspace});
     k.add<BlockedAveragePool>(kernel("BlockedAveragePool", "blocked_average_pool", isa),
                               {.run = average_pool<isa>,
-                               .ask = cpu::ask_float32<BlockedAveragePool>,
+                               .supports = cpu::supports_float32<BlockedAveragePool>,
                                .workspace = average_workspace});
-    k.add<BlockedGlobalPool>(kernel("BlockedGlobalAveragePool", "blocked_global_average_pool", isa),
-                             {.run = global_average_pool<isa>, .ask = cpu::ask_float32<BlockedGlobalPool>});
+    k.add<BlockedGlobalPool>(
+        kernel("BlockedGlobalAveragePool", "blocked_global_average_pool", isa),
+        {.run = global_average_pool<isa>, .supports = cpu::supports_float32<BlockedGlobalPool>});
   });
-  Kernel of_bytes = kernel("BlockedMaxPool", "blocked_max_pool.bytes", Isa::generic);
-  of_bytes.finishes = false;
-  k.add<BlockedMaxPool>(std::move(of_bytes), {.run = max_pool_bytes, .ask = ask_bytes});
+  Kernel of_int8 = kernel("BlockedMaxPool", "blocked_max_pool.int8", Isa::generic);
+  of_int8.fuses_epilogue = false;
+  k.add<BlockedMaxPool>(std::move(of_int8), {.run = max_pool_int8, .supports = supports_int8});
 }
 
 }  // namespace lathe

@@ -1,5 +1,6 @@
 // lathe.BlockedMaxPool, BlockedAveragePool and BlockedGlobalAveragePool: pooling of images in channel blocks,
-// [N, C / 16, in…, 16]. The builder puts them in; they stand in plans, never in graphs. Pads are told.
+// [N, C / 16, in…, 16]. The builder inserts them; they occur in plans, never in graphs. Their pads are
+// explicit.
 #pragma once
 
 #include "ops/block/block.h"
@@ -7,7 +8,7 @@
 
 namespace lathe {
 
-/// What the two with windows share.
+/// The attributes and shape rule of the two pools with windows.
 struct BlockedPooling : Pooling {
   template <class D>
   void shape(ShapeContext<D>& c) const {

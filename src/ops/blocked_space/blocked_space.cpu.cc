@@ -2,14 +2,14 @@
 
 #include <cstring>
 
-#include "cpu/ask.h"
+#include "cpu/support.h"
 #include "ops/poller.h"
 
 namespace lathe {
 namespace {
 
 /// Elements that a piece of work moves at least.
-constexpr int64_t least_moved = 1 << 14;
+constexpr int64_t min_moved = 1 << 14;
 
 template <class T>
 void depth_to_space(const BlockedDepthToSpace& op, const T* from, T* to, KernelContext& c) {
@@ -20,7 +20,7 @@ void depth_to_space(const BlockedDepthToSpace& op, const T* from, T* to, KernelC
   const size_t pixel = static_cast<size_t>(block_lanes) * sizeof(T);
   // A row of Y: of one block of channels, taken from `size` planes of X, a pixel of each in turn.
   const int64_t rows = y.dim(0) * blocks * height * size;
-  c.parallel(rows, std::max<int64_t>(1, least_moved / (row * size)), [&](int64_t begin, int64_t end) {
+  c.parallel(rows, std::max<int64_t>(1, min_moved / (row * size)), [&](int64_t begin, int64_t end) {
     Poller poll(c);
     for (int64_t r = begin; r < end; ++r) {
       const int64_t i = r % size, h = r / size % height, block = r / size / height % blocks,
@@ -45,20 +45,21 @@ void depth_to_space(const BlockedDepthToSpace& op, KernelContext& c) {
   depth_to_space(op, static_cast<const uint16_t*>(x.data()), static_cast<uint16_t*>(c.out(0).data()), c);
 }
 
-Verdict ask(const BlockedDepthToSpace&, const KernelRequest& r) {
+Support supports(const BlockedDepthToSpace&, const KernelQuery& r) {
   const DataType t = r.inputs[0].type;
-  if (t != r.outputs[0].type || (t != DataType::float32 && t != DataType::uint8 && !cpu::is_half(t)))
-    return Verdict::no("only floats of 32 or 16 bits, and uint8");
-  return Verdict::yes();
+  if (t != r.outputs[0].type || (t != DataType::float32 && t != DataType::uint8 && !cpu::is_f16(t)))
+    return Support::no("only floats of 32 or 16 bits, and uint8");
+  return Support::yes();
 }
 
 }  // namespace
 
 void cpu_blocked_space(KernelCatalog& k) {
+  k.replaces("BlockedDepthToSpace", {"ConvTranspose", "DepthToSpace"});
   k.add<BlockedDepthToSpace>({.op = "BlockedDepthToSpace",
                               .domain = "lathe",
                               .name = cpu::kernel_name("blocked_depth_to_space", Isa::generic)},
-                             {.run = depth_to_space, .ask = ask});
+                             {.run = depth_to_space, .supports = supports});
 }
 
 }  // namespace lathe

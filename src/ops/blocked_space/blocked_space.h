@@ -1,5 +1,5 @@
 // lathe.BlockedDepthToSpace: DepthToSpace of images in channel blocks, [N, C / 16, H, W, 16], whose blocks of
-// pixels hold whole blocks of channels (mode DCR). The builder puts it in; it stands in plans, never in
+// pixels hold whole blocks of channels (mode DCR). The builder inserts it; it occurs in plans, never in
 // graphs.
 #pragma once
 

@@ -33,7 +33,7 @@ void infer_if(InferContext& c) {
   }
 }
 
-/// What the branches give had to be of one shape.
+/// Before version 11 both branches have to give outputs of one shape.
 bool if_1_from_11(RewriteContext& c) {
   const auto& bodies = c.node().bodies;
   for (size_t i = 0; i < c.node().outputs.size(); ++i) {
@@ -81,7 +81,7 @@ void declare_branch(SchemaCatalog& c) {
                "seq(@all_ir13) optional(@all_ir13) optional(seq(@all_13)); B: bool]")
       .rule<If>()
       .infer(infer_if)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

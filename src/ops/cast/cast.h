@@ -27,7 +27,7 @@ void propagate_cast(ShapeContext<D>& c, DataType to, const std::vector<D>& from)
   c.output_values(0, std::move(out));
 }
 
-/// What both casts share: how values that a float8 cannot hold are stored.
+/// The attributes of both casts: how values that a float8 cannot hold are stored.
 struct Rounding {
   bool saturate = true;
   std::string round_mode = "up";  // float8e8m0 only: up, down, nearest
@@ -58,7 +58,7 @@ struct Cast : Rounding {
   }
 };
 
-/// To the type of input 1, whose elements do not matter.
+/// Casts to the type of input 1, whose elements do not matter.
 struct CastLike : Rounding {
   void fields(auto&& f) {
     f("saturate", saturate);
@@ -69,7 +69,7 @@ struct CastLike : Rounding {
   void shape(ShapeContext<D>& c) const {
     check(c);
     c.output(0, c.shape(0));
-    // Of the other operand only the type is read.
+    // Only the type of the other operand is read.
     const auto* v = c.values(0);
     if (v) propagate_cast(c, c.type(1), *v);
   }

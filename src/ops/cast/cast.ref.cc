@@ -98,7 +98,7 @@ void convert_numbers(KernelContext& c, const Tensor& in, Tensor& out) {
   });
 }
 
-/// What models of 16 bits are made of: without the way over double, which changes nothing.
+/// Rounds float32 for models of 16 bits, without the detour over double, which would change nothing.
 void round_to_bfloat16(KernelContext& c, const Tensor& in, Tensor& out) {
   const float* const from = in.as<float>().data();
   BFloat16* const to = out.as<BFloat16>().data();

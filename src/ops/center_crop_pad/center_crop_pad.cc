@@ -1,14 +1,14 @@
 #include "ops/center_crop_pad/center_crop_pad.h"
 
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-std::vector<ValueId> center_crop_pad(SpellContext& c) {
+std::vector<ValueId> center_crop_pad(DecomposeContext& c) {
   const ValueId x = input(c, 0);
   std::vector<int64_t> axes;
   if (const auto given = decode<CenterCropPad>(c.node().attributes).axes)
@@ -30,14 +30,14 @@ std::vector<ValueId> center_crop_pad(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_center_crop_pad(SchemaCatalog& c) {
   c.add("CenterCropPad")
       .version(18, "(input_data: T, shape: Tind) -> (output_data: T) {axes: ints} [T: @all_13; Tind: @index]")
       .rule<CenterCropPad>()
-      .spelled(spelling::center_crop_pad)
-      .contract({.exact = true});
+      .decompose(decomposition::center_crop_pad)
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

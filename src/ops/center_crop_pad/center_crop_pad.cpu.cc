@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cpu/ask.h"
-#include "cpu/move.h"
+#include "cpu/movement.h"
+#include "cpu/support.h"
 #include "ops/center_crop_pad/cropped.h"
 #include "tensor/strides.h"
 
 namespace lathe {
 namespace {
 
-Verdict ask_cropped(const CenterCropPad&, const KernelRequest& r) { return cpu::refuse_unless_movable(r); }
+Support supports_cropped(const CenterCropPad&, const KernelQuery& r) { return cpu::refuse_unless_movable(r); }
 
 void crop_and_pad(const CenterCropPad& op, KernelContext& c) {
   constexpr int64_t piece_bytes = 65536;
@@ -42,7 +42,7 @@ void crop_and_pad(const CenterCropPad& op, KernelContext& c) {
 void cpu_center_crop_pad(KernelCatalog& k) {
   k.add<CenterCropPad>(
       {.op = "CenterCropPad", .name = cpu::kernel_name("center_crop_pad", Isa::generic), .temporaries = true},
-      {.run = crop_and_pad, .ask = ask_cropped});
+      {.run = crop_and_pad, .supports = supports_cropped});
 }
 
 }  // namespace lathe

@@ -1,4 +1,4 @@
-// What CenterCropPad comes to in a run, for its kernels.
+// The sizes of a CenterCropPad in a run, for its kernels.
 #pragma once
 
 #include "ops/center_crop_pad/center_crop_pad.h"
@@ -6,8 +6,8 @@
 
 namespace lathe {
 
-/// The output's shape, and where its first element lies in the input along each axis: negative where the
-/// output begins with zeros. What is odd is cut at the end, and filled up there.
+/// The output's shape, and the index in the input of its first element along each axis: negative if the
+/// output begins with zeros. An odd element is cut or added at the end.
 struct Cropped {
   Shape shape, first;
 

@@ -1,4 +1,4 @@
-// What kernels of Col2Im have in common: how blocks lie in an image, and what their elements add up to.
+// The types and sizes that kernels of Col2Im share.
 #pragma once
 
 #include "ops/col2im/col2im.h"
@@ -24,7 +24,7 @@ T store_sum(BlockSum<T> v) {
     return Element<T>::store(static_cast<Compute<T>>(v));
 }
 
-/// The sizes of one execution; run_bad_shape or run_bad_value where they do not fit together.
+/// The sizes of one run; throws run_bad_shape or run_bad_value if they do not fit together.
 struct BlockGrid {
   Shape image, block, grid;  // along each axis: pixels, those of a block, blocks
   int64_t area = 1, blocks = 1, channels = 0;

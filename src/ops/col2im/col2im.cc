@@ -10,7 +10,7 @@ void declare_col2im(SchemaCatalog& c) {
                "(input: T, image_shape: int64, block_shape: int64) -> (output: T) {strides: ints, pads: "
                "ints, dilations: ints} [T: @all_13]")
       .rule<Col2Im>()
-      .contract({.epsilons = 8});
+      .tolerance({.epsilons = 8});
 }
 
 }  // namespace lathe

@@ -1,10 +1,10 @@
 // Col2Im: a row of the image gathers from the rows of blocks that cover it, in the order of the reference.
 #include <array>
 
-#include "cpu/ask.h"
 #include "cpu/ceil_of.h"
-#include "cpu/fold.h"
-#include "cpu/lines.h"
+#include "cpu/movement.h"
+#include "cpu/reduce.h"
+#include "cpu/support.h"
 #include "ops/col2im/blocks.h"
 
 namespace lathe {
@@ -13,7 +13,7 @@ namespace {
 using cpu::ceil_of;
 
 /// Sums that are made side by side, and those of one row at most; rows, and elements worth another thread.
-constexpr int64_t most_sums = 4096, most_of_row = 2048, most_rows = 256, summed_piece = 16384;
+constexpr int64_t max_sums = 4096, max_row_columns = 2048, max_image_rows = 256, summed_piece = 16384;
 
 /// Types whose rows are added in vectors.
 template <class T>
@@ -40,20 +40,21 @@ class BlockRows {
     outer_block_.assign(g.block.begin(), g.block.end() - 1);
     outer_image_.assign(g.image.begin(), g.image.end() - 1);
     rows_ = count_of(outer_image_);
-    together_ =
-        std::clamp<int64_t>(most_of_row / std::min(width_, most_of_row), 1, std::min(rows_, most_rows));
+    together_ = std::clamp<int64_t>(max_row_columns / std::min(width_, max_row_columns), 1,
+                                    std::min(rows_, max_image_rows));
   }
-  /// Of one image.
+  /// The number of chunks of rows in one image.
   int64_t chunks() const { return ceil_of(rows_, together_); }
 
   void sum(int64_t plane, int64_t chunk, Poller& poll) const {
     const int64_t first = chunk * together_, rows = std::min(together_, rows_ - first);
-    for (int64_t x = 0; x < width_; x += most_of_row)
-      sum({plane, first, rows, x, std::min(most_of_row, width_ - x)}, poll);
+    for (int64_t x = 0; x < width_; x += max_row_columns)
+      sum({plane, first, rows, x, std::min(max_row_columns, width_ - x)}, poll);
   }
 
  private:
-  /// Pixels [x, x + n) of some rows of an image. Pixels of a row that are a stride apart lie side by side.
+  /// Pixels [x, x + n) of some rows of an image. The sums of pixels of a row that are a stride apart are
+  /// neighbors.
   struct Piece {
     int64_t plane, row, rows, x, n;
   };
@@ -61,12 +62,12 @@ class BlockRows {
   int64_t phases(const Piece& p) const { return std::min(stride_, p.n); }
 
   void sum(const Piece& p, Poller& poll) const {
-    std::array<Sum, most_sums> sums;
+    std::array<Sum, max_sums> sums;
     std::fill_n(sums.begin(), p.rows * phases(p) * pitch(p), Sum{});
     const T* elements = from_ + p.plane * g_.area * g_.blocks;
     Odometer at(outer_block_, Shape(last_, 0));
     do {
-      std::array<int64_t, most_rows> blocks;
+      std::array<int64_t, max_image_rows> blocks;
       find_blocks(p, at.index(), blocks);
       for (int64_t k = 0; k < g_.block[last_]; ++k) add(elements + k * g_.blocks, k, p, blocks, sums, poll);
       elements += g_.block[last_] * g_.blocks;
@@ -76,8 +77,9 @@ class BlockRows {
     poll.did(p.rows * p.n);
   }
 
-  /// Of each row, the first of the row of blocks whose element `at` lies on it; none if negative.
-  void find_blocks(const Piece& p, const Shape& at, std::array<int64_t, most_rows>& blocks) const {
+  /// Finds, for each row of pixels, the first block in the row of blocks whose element `at` is located on it;
+  /// negative if there is none.
+  void find_blocks(const Piece& p, const Shape& at, std::array<int64_t, max_image_rows>& blocks) const {
     Shape pixel(last_, 0);
     int64_t rest = p.row;
     for (size_t a = last_; a-- > 0; rest /= outer_image_[a]) pixel[a] = rest % outer_image_[a];
@@ -96,12 +98,12 @@ class BlockRows {
     return first;
   }
 
-  /// Element k along the last axis of rows of blocks to the pixels that it lies on.
-  void add(const T* elements, int64_t k, const Piece& p, const std::array<int64_t, most_rows>& blocks,
-           std::array<Sum, most_sums>& sums, Poller& poll) const {
+  /// Adds element k along the last axis of rows of blocks to the pixels at which it is located.
+  void add(const T* elements, int64_t k, const Piece& p, const std::array<int64_t, max_image_rows>& blocks,
+           std::array<Sum, max_sums>& sums, Poller& poll) const {
     poll.did(1);
     const int64_t start = p.x + op_.pad_begin(last_) - k * op_.dilation(last_);
-    const int64_t phase = (stride_ - start % stride_) % stride_;  // of the first pixel that there may be
+    const int64_t phase = (stride_ - start % stride_) % stride_;  // of the first pixel that is possible
     if (phase >= p.n) return;
     const int64_t first = (start + phase) / stride_, begin = std::max<int64_t>(first, 0),
                   end = std::min(first + ceil_of(p.n - phase, stride_), g_.grid[last_]);
@@ -115,12 +117,13 @@ class BlockRows {
   }
   void add_row(const T* from, int64_t n, Sum* sums) const {
     if constexpr (adds_rows<T>)
-      cpu::fold_kernels(isa_).of<T>().columns[static_cast<size_t>(cpu::FoldOp::sum)](from, 1, 0, n, sums);
+      cpu::accumulate_kernels(isa_).of<T>().columns[static_cast<size_t>(cpu::AccumulateOp::sum)](from, 1, 0,
+                                                                                                 n, sums);
     else
       for (int64_t i = 0; i < n; ++i) sums[i] += static_cast<Sum>(Element<T>::load(from[i]));
   }
 
-  void store(const Piece& p, const std::array<Sum, most_sums>& sums) const {
+  void store(const Piece& p, const std::array<Sum, max_sums>& sums) const {
     const Sum* from = sums.data();
     for (int64_t row = 0; row < p.rows; ++row) {
       T* const to = to_ + (p.plane * rows_ + p.row + row) * width_ + p.x;
@@ -137,12 +140,14 @@ class BlockRows {
   Shape outer_block_, outer_image_;
   const size_t last_;
   const int64_t width_, stride_;
-  int64_t rows_, together_;  // of an image, and that are made together
+  int64_t rows_, together_;  // rows of an image, and rows that are summed together
   const T* const from_;
   T* const to_;
 };
 
-Verdict ask(const Col2Im&, const KernelRequest& r) { return cpu::ask_type(r.inputs[0].type, summable_types); }
+Support supports(const Col2Im&, const KernelQuery& r) {
+  return cpu::supports_type(r.inputs[0].type, summable_types);
+}
 
 template <Isa isa>
 void col2im(const Col2Im& op, KernelContext& c) {
@@ -176,7 +181,7 @@ std::optional<size_t> scratch(const Col2Im&, std::span<const Shape> inputs, std:
 void cpu_col2im(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<Col2Im>({.op = "Col2Im", .name = cpu::kernel_name("col2im", isa), .isa = isa, .temporaries = true},
-                  {.run = col2im<isa>, .ask = ask, .scratch = scratch});
+                  {.run = col2im<isa>, .supports = supports, .scratch = scratch});
   });
 }
 

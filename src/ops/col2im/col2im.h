@@ -17,7 +17,7 @@ struct Col2Im {
   int64_t stride(size_t a) const { return strides.empty() ? 1 : strides[a]; }
   int64_t pad_begin(size_t a) const { return pads.empty() ? 0 : pads[a]; }
   int64_t pad_end(size_t a) const { return pads.empty() ? 0 : pads[pads.size() / 2 + a]; }
-  /// How many axes there are, where a list says it.
+  /// The number of axes, if a list tells it.
   std::optional<int64_t> listed_axes() const {
     const size_t n = std::max({dilations.size(), strides.size(), pads.size() / 2});
     return n > 0 ? std::optional(static_cast<int64_t>(n)) : std::nullopt;
@@ -37,7 +37,7 @@ struct Col2Im {
     list(pads, 2 * axes, 0, "pads");
     list(strides, axes, 1, "strides");
   }
-  /// How many blocks fit along an axis.
+  /// The number of blocks that fit along an axis.
   int64_t blocks(size_t a, int64_t image, int64_t block) const {
     const int64_t padded = plus(plus(image, pad_begin(a)), pad_end(a));
     const int64_t reach = plus(times(dilation(a), block - 1), 1);

@@ -17,7 +17,7 @@ void declare_concat(SchemaCatalog& c) {
       .version(11, "(inputs*1: T) -> (concat_result: T) {axis: int!} [T: @all]", nullptr, axes_from_front)
       .version(13, "(inputs*1: T) -> (concat_result: T) {axis: int!} [T: @all_13]")
       .rule<Concat>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

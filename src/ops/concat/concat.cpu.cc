@@ -1,13 +1,14 @@
-// Concat of elements of whole bytes: every input that is not there yet is copied into its place, rows whole.
-#include "cpu/ask.h"
-#include "cpu/move.h"
+// Concat of elements of whole bytes: every input that is not part of the output already is copied, rows
+// whole.
+#include "cpu/movement.h"
+#include "cpu/support.h"
 #include "ops/concat/concat_parts.h"
-#include "ops/parts.h"
+#include "ops/subviews.h"
 
 namespace lathe {
 namespace {
 
-Verdict ask(const Concat&, const KernelRequest& r) { return cpu::refuse_unless_movable(r); }
+Support supports(const Concat&, const KernelQuery& r) { return cpu::refuse_unless_movable(r); }
 
 void run(const Concat& op, KernelContext& c) {
   Tensor& out = c.out(0);
@@ -20,15 +21,16 @@ void run(const Concat& op, KernelContext& c) {
   });
 }
 
-std::optional<PartOffsets> parts(const Concat& op, const StepFacts& facts) {
-  return parts_along(op.axis, facts.outputs[0], facts.inputs);
+std::optional<SubviewOffsets> subviews(const Concat& op, const StepFacts& facts) {
+  return subviews_along(op.axis, facts.outputs[0], facts.inputs);
 }
 
 }  // namespace
 
 void cpu_concat(KernelCatalog& k) {
-  k.add<Concat>({.op = "Concat", .name = cpu::kernel_name("concat", Isa::generic), .whole = Whole::output},
-                {.run = run, .ask = ask, .parts = parts});
+  k.add<Concat>(
+      {.op = "Concat", .name = cpu::kernel_name("concat", Isa::generic), .subviews_of = SubviewsOf::output},
+      {.run = run, .supports = supports, .subviews = subviews});
 }
 
 }  // namespace lathe

@@ -4,7 +4,7 @@
 namespace lathe {
 namespace {
 
-/// Of one input: for every index before the axis, a run of elements that stay together.
+/// Copies one input: for every index before the axis, a run of elements that stay together.
 template <class T>
 void concat_part(const Tensor& part, size_t axis, int64_t offset, Tensor& out, KernelContext& c) {
   int64_t inner = 1;

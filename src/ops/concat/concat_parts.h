@@ -1,4 +1,4 @@
-// How the parts of a Concat lie in its output, for its kernels.
+// The offsets of the parts of a Concat in its output, for its kernels.
 #pragma once
 
 #include "ops/concat/concat.h"

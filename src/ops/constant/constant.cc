@@ -5,7 +5,7 @@
 
 #include "ops/element_type.h"
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
@@ -28,7 +28,7 @@ bool count_axis(RewriteContext& c) {
          count_from_front(c, "axis", rank_of(c.type(c.node().outputs[0])));
 }
 
-/// Negative indices meant nothing; the last axis was -1, others were counted from the front.
+/// Older versions do not allow negative indices; axis -1 is the last, others are counted from the front.
 bool one_hot_9_from_11(RewriteContext& c) {
   if (c.is_from_front(c.node().inputs[0])) return count_axis(c);
   const auto indices = constant_ints(c, 0);
@@ -40,18 +40,18 @@ bool one_hot_9_from_11(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// By how many steps two whole numbers are apart, where a part of a step is one more. Their distance may be
-/// too great for their type, and is taken apart into whole steps and what is left of both.
-ValueId steps_between(SpellContext& c, ValueId start, ValueId limit, ValueId step) {
+/// The number of steps from `start` to `limit`, rounded up. Their distance may overflow their type, so both
+/// are divided into whole steps and a rest first.
+ValueId steps_between(DecomposeContext& c, ValueId start, ValueId limit, ValueId step) {
   struct Parts {
     ValueId whole, rest;
   };
   const auto is_step_down = is_negative(c, step);
-  const auto taken_apart = [&](ValueId v) {
+  const auto divided = [&](ValueId v) {
     const ValueId whole = one(c, "Div", {v, step}), rest = one(c, "Sub", {v, one(c, "Mul", {whole, step})});
     const ValueId some = cast(c, cast(c, rest, DataType::boolean), DataType::int64);
     const ValueId sides = one(c, "Sub", {is_negative(c, rest), is_step_down});
@@ -70,13 +70,13 @@ ValueId steps_between(SpellContext& c, ValueId start, ValueId limit, ValueId ste
     const ValueId whole = one(c, "Div", {limit, step});
     return with_part(whole, one(c, "Sub", {limit, one(c, "Mul", {whole, step})}));
   }
-  const Parts to = taken_apart(limit), from = taken_apart(start);
+  const Parts to = divided(limit), from = divided(start);
   return with_part(one(c, "Sub", {to.whole, from.whole}), one(c, "Sub", {to.rest, from.rest}));
 }
 
-/// A range that is known, if it is not too long to be written down.
-std::optional<ValueId> known_range(SpellContext& c, DataType type) {
-  constexpr int64_t most_listed = 4096;
+/// A constant range, if it is not too long.
+std::optional<ValueId> known_range(DecomposeContext& c, DataType type) {
+  constexpr int64_t max_listed = 4096;
   const Tensor* given[3];
   for (size_t i = 0; i < 3; ++i) {
     given[i] = c.constant(input(c, i));
@@ -84,7 +84,7 @@ std::optional<ValueId> known_range(SpellContext& c, DataType type) {
   }
   const auto list = [&](auto start, auto limit, auto delta, auto&& store) -> std::optional<ValueId> {
     const int64_t count = range_count(start, limit, delta);
-    if (count > most_listed) return std::nullopt;
+    if (count > max_listed) return std::nullopt;
     Tensor t(type, {count});
     for (int64_t i = 0; i < count; ++i) store(t, i, range_element(start, delta, i));
     return c.add_constant(std::move(t), "range");
@@ -96,8 +96,8 @@ std::optional<ValueId> known_range(SpellContext& c, DataType type) {
               [](Tensor& t, int64_t i, double v) { store_double(t, i, v); });
 }
 
-/// The numbers of a loop's rounds, as often and as far apart as is asked for.
-std::vector<ValueId> range(SpellContext& c) {
+/// Computes the elements from the iteration numbers of a Loop.
+std::vector<ValueId> range(DecomposeContext& c) {
   if (c.opset() >= 11) return in_wider_types(c);
   const DataType type = elem_of(c, input(c, 0));
   if (const auto known = known_range(c, type)) return {*known};
@@ -127,24 +127,25 @@ std::vector<ValueId> range(SpellContext& c) {
   return {cast(c, one(c, "Add", {steps, given[0]}), type)};
 }
 
-std::vector<ValueId> constant_of_shape(SpellContext& c) {
-  if (c.opset() >= 9) unsaid({}, {});
+std::vector<ValueId> constant_of_shape(DecomposeContext& c) {
+  if (c.opset() >= 9) unsupported({}, {});
   const auto* value = c.node().attributes.get_if<Tensor>("value");
   const ValueId all = c.add_constant(value ? value->reshaped({}) : Tensor::scalar(0.0f), "value");
   return {one(c, "Expand", {all, input(c, 0)})};
 }
 
-/// Ones where the column is so far from the row.
-std::vector<ValueId> eye_like(SpellContext& c) {
+/// Ones where the column is k more than the row.
+std::vector<ValueId> eye_like(DecomposeContext& c) {
   if (c.opset() >= 9) return in_wider_types(c);
   const auto op = decode<EyeLike>(c.node().attributes);
-  const ValueId x = input(c, 0), rows = unsqueezed(c, places(c, x, 0), {1}), columns = places(c, x, 1);
+  const ValueId x = input(c, 0), rows = unsqueezed(c, indices_along(c, x, 0), {1}),
+                columns = indices_along(c, x, 1);
   const ValueId ones = one(c, "Equal", {plus(c, rows, static_cast<double>(op.k)), columns});
   return {cast(c, ones, elem_of(c, c.node().outputs[0]))};
 }
 
-/// Which of the values it is, off or on, is seen by comparing all places with the index, from either end.
-std::vector<ValueId> one_hot(SpellContext& c) {
+/// Compares all positions with the index, counted from either end, to select the on or the off value.
+std::vector<ValueId> one_hot(DecomposeContext& c) {
   if (c.opset() >= 11) return in_wider_types(c);
   const int64_t rank = rank_of(c, input(c, 0)), axis = c.node().attributes.get<int64_t>("axis", -1);
   const int64_t at = axis < 0 ? axis + rank + 1 : axis;
@@ -178,7 +179,7 @@ std::vector<ValueId> one_hot(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_constant(SchemaCatalog& c) {
   c.add("Constant")
@@ -215,7 +216,7 @@ void declare_constant(SchemaCatalog& c) {
                "[T: @all_ir13]")
       .rule<Constant>()
       .output_type(constant_type)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("ConstantOfShape")
       .version(9, "(input: T1) -> (output: T2) {value: tensor} [T1: int64; T2: @plain]")
       .version(20,
@@ -234,24 +235,24 @@ void declare_constant(SchemaCatalog& c) {
                "(input: T1) -> (output: T2) {value: tensor} [T1: int64; T2: @plain_13 uint4 int4 "
                "float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz float4e2m1 float8e8m0 uint2 int2]")
       .rule<ConstantOfShape>()
-      .spelled(spelling::constant_of_shape)
+      .decompose(decomposition::constant_of_shape)
       .output_type(constant_of_shape_type)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("Range")
       .version(11, "(start: T, limit: T, delta: T) -> (output: T) [T: float double int16 int32 int64]")
       .version(27,
                "(start: T, limit: T, delta: T) -> (output: T) {stash_type: int = 1} [T: @float_13 int16 "
                "int32 int64]")
       .rule<Range>()
-      .spelled(spelling::range)
-      .contract({.epsilons = 4});
+      .decompose(decomposition::range)
+      .tolerance({.epsilons = 4});
   c.add("EyeLike")
       .version(9, "(input: T1) -> (output: T2) {dtype: int, k: int = 0} [T1: @plain; T2: @plain]")
       .version(22, "(input: T1) -> (output: T2) {dtype: int, k: int = 0} [T1: @plain_13; T2: @plain_13]")
       .rule<EyeLike>()
-      .spelled(spelling::eye_like)
+      .decompose(decomposition::eye_like)
       .output_type(eye_like_type)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("OneHot")
       .version(9,
                "(indices: T1, depth: T2, values: T3) -> (output: T3) {axis: int = -1} [T1: @number; T2: "
@@ -264,8 +265,8 @@ void declare_constant(SchemaCatalog& c) {
                "(indices: T1, depth: T2, values: T3) -> (output: T3) {axis: int = -1} [T1: @number; T2: "
                "@number; T3: @all_13]")
       .rule<OneHot>()
-      .spelled(spelling::one_hot)
-      .contract({.exact = true});
+      .decompose(decomposition::one_hot)
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

@@ -1,8 +1,8 @@
 // Range of the numbers that index and measure, and OneHot of elements of whole bytes, on all threads.
 #include "ops/constant/constant.h"
 
-#include "cpu/ask.h"
 #include "cpu/elementwise.h"
+#include "cpu/support.h"
 #include "ops/compute.h"
 #include "ops/picked.h"
 
@@ -11,12 +11,12 @@ namespace {
 
 constexpr Types<int32_t, int64_t, float, double> fast_types;
 
-Verdict ask(const Range&, const KernelRequest& r) {
+Support supports(const Range&, const KernelQuery& r) {
   const DataType type = r.inputs[0].type;
   if (type == DataType::int32 || type == DataType::int64 || type == DataType::float32 ||
       type == DataType::float64)
-    return Verdict::yes();
-  return Verdict::no("not for " + std::string(name_of(type)));
+    return Support::yes();
+  return Support::no("not for " + std::string(name_of(type)));
 }
 
 void run(const Range&, KernelContext& c) {
@@ -39,12 +39,12 @@ void run(const Range&, KernelContext& c) {
   });
 }
 
-Verdict ask_one_hot(const OneHot&, const KernelRequest& r) {
-  if (bits_of(r.inputs[2].type) < 8) return Verdict::no("elements are not of whole bytes");
+Support supports_one_hot(const OneHot&, const KernelQuery& r) {
+  if (bits_of(r.inputs[2].type) < 8) return Support::no("elements are not of whole bytes");
   const DataType type = r.inputs[0].type;
   return type == DataType::int32 || type == DataType::int64
-             ? Verdict::yes()
-             : Verdict::no("no indices of " + std::string(name_of(type)));
+             ? Support::yes()
+             : Support::no("no indices of " + std::string(name_of(type)));
 }
 
 /// The output, which is [outer, depth, inner].
@@ -106,8 +106,9 @@ void one_hot_of_integers(const OneHot& op, KernelContext& c) {
 
 void cpu_constant(KernelCatalog& k) {
   k.add<OneHot>({.op = "OneHot", .name = cpu::kernel_name("one_hot", Isa::generic)},
-                {.run = one_hot_of_integers, .ask = ask_one_hot});
-  k.add<Range>({.op = "Range", .name = cpu::kernel_name("range", Isa::generic)}, {.run = run, .ask = ask});
+                {.run = one_hot_of_integers, .supports = supports_one_hot});
+  k.add<Range>({.op = "Range", .name = cpu::kernel_name("range", Isa::generic)},
+               {.run = run, .supports = supports});
 }
 
 }  // namespace lathe

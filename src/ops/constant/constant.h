@@ -9,7 +9,8 @@
 
 namespace lathe {
 
-/// An importer keeps what a Constant holds as a value of the graph; a node of it can be run all the same.
+/// An importer keeps the contents of a Constant as a value of the graph; a node of it can be run all the
+/// same.
 struct Constant {
   std::optional<Tensor> value;
   std::optional<float> value_float;
@@ -71,7 +72,7 @@ struct ConstantOfShape {
   }
 };
 
-/// How many numbers lie in [start, limit), `delta` apart.
+/// The number of elements in [start, limit), `delta` apart.
 inline int64_t range_count(int64_t start, int64_t limit, int64_t delta) {
   if (delta == 0) throw Error(Code::node_bad_value, "infer", "a delta other than 0", "0");
   if (delta > 0 ? start >= limit : start <= limit) return 0;

@@ -63,7 +63,7 @@ void eye_like(const EyeLike& op, KernelContext& c) {
   });
 }
 
-/// An index of any numeric type as int64; nothing when it is beyond every depth.
+/// An index of any numeric type as int64; nothing if it is beyond every depth.
 std::optional<int64_t> one_hot_index(const Tensor& t, int64_t i) {
   if (is_float(t.type())) {
     const double v = load_double(t, i);

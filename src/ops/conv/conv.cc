@@ -16,7 +16,7 @@ void declare_conv(SchemaCatalog& c) {
                "(X: T, W: T, B?: T) -> (Y: T) {group: int = 1, pads: ints, auto_pad: string = 'NOTSET', "
                "strides: ints, dilations: ints, kernel_shape: ints} [T: @float_13]")
       .rule<Conv>()
-      .contract({.epsilons = 4, .per_reduced = true});
+      .tolerance({.epsilons = 4, .per_reduced = true});
 }
 
 }  // namespace lathe

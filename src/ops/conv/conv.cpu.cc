@@ -1,5 +1,5 @@
-// Conv for float32: one kernel for constant weights, packed when the engine is built, and one that packs in
-// every run what a caller may give.
+// Conv for float32: one kernel for constant weights, packed when the engine is built, and one that packs
+// computed weights in every run.
 #include "cpu/conv.h"
 
 #include "ops/conv/conv.h"
@@ -24,7 +24,7 @@ cpu::ConvShape conv_shape(const Conv& op, const Shape& x, const Shape& w, const 
   return s;
 }
 
-/// What packing depends on: not the image.
+/// The shape that packing depends on, which does not include the image.
 cpu::ConvShape weights_shape(const Conv& op, const Shape& w) {
   Shape x(w.size(), 1), y(w.size(), 1);
   x[1] = w[1] * op.group;
@@ -32,33 +32,33 @@ cpu::ConvShape weights_shape(const Conv& op, const Shape& w) {
 }
 
 template <WeightsFrom kind>
-Verdict ask(const Conv& op, const KernelRequest& r) {
+Support supports(const Conv& op, const KernelQuery& r) {
   if (auto refusal = refuse_weights<kind>(r)) return *refusal;
-  const KernelRequest::Operand& w = r.inputs[1];
+  const KernelQuery::Operand& w = r.inputs[1];
   // Packing comes before the shape rule when a plan is opened.
   if (op.group < 1 || op.group > INT32_MAX || !op.window.counts_fit(w.shape->size() - 2))
-    return Verdict::no("attributes that do not fit the weights");
-  return Verdict::yes();
+    return Support::no("attributes that do not fit the weights");
+  return Support::yes();
 }
 
-/// Floats of what a run packs.
+/// The number of floats that a run packs.
 template <Isa isa>
 int64_t packed_size(const Conv& op, const Shape& w) {
   return whole_lines_of(cpu::packed_conv_weights_size(cpu::gemm_kernels(isa), weights_shape(op, w)));
 }
 
 template <Isa isa>
-std::optional<PackedForm> packed_form(const Conv& op, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> packed_form(const Conv& op, const KernelQuery& r, size_t i) {
   if (i != 1) return std::nullopt;
   const Tensor& w = *r.inputs[1].constant;
   return PackedForm{w.type(),
                     {cpu::packed_conv_weights_size(cpu::gemm_kernels(isa), weights_shape(op, w.shape()))}};
 }
 
-template <Isa isa, bool half>
-void pack(const Conv& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+template <Isa isa, bool f16>
+void pack(const Conv& op, const KernelQuery& r, size_t, Tensor& to, Workers& workers) {
   const Tensor& w = *r.inputs[1].constant;
-  pack_weights<isa, half>(w, to, workers, [&](const float* from, float* packed) {
+  pack_weights<isa, f16>(w, to, workers, [&](const float* from, float* packed) {
     cpu::pack_conv_weights(cpu::gemm_kernels(isa), weights_shape(op, w.shape()), from, packed, workers);
   });
 }
@@ -68,7 +68,7 @@ template <Isa isa, WeightsFrom kind>
 size_t workspace_of(const Conv& op, const cpu::ConvShape& s, const Shape& w, int threads) {
   const int64_t packed = kind == WeightsFrom::given ? packed_size<isa>(op, w) : 0;
   return static_cast<size_t>(packed) * sizeof(float) +
-         cpu::conv_workspace(cpu::gemm_kernels(isa), s, kind == WeightsFrom::half, threads);
+         cpu::conv_workspace(cpu::gemm_kernels(isa), s, kind == WeightsFrom::f16, threads);
 }
 
 template <Isa isa, WeightsFrom kind>
@@ -96,11 +96,11 @@ void run(const Conv& op, KernelContext& c) {
 
 template <Isa isa, WeightsFrom kind>
 void add_packed(KernelCatalog& k, const char* name) {
-  k.add<Conv>({.op = "Conv", .name = cpu::kernel_name(name, isa), .isa = isa, .finishes = true},
+  k.add<Conv>({.op = "Conv", .name = cpu::kernel_name(name, isa), .isa = isa, .fuses_epilogue = true},
               {.run = run<isa, kind>,
-               .ask = ask<kind>,
+               .supports = supports<kind>,
                .packed_form = packed_form<isa>,
-               .pack = pack<isa, kind == WeightsFrom::half>,
+               .pack = pack<isa, kind == WeightsFrom::f16>,
                .workspace = workspace<isa, kind>});
 }
 
@@ -109,11 +109,12 @@ void add_packed(KernelCatalog& k, const char* name) {
 void cpu_conv(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     add_packed<isa, WeightsFrom::packed>(k, "conv");
-    add_packed<isa, WeightsFrom::half>(k, "conv.half");
-    k.add<Conv>({.op = "Conv", .name = cpu::kernel_name("conv.given", isa), .isa = isa, .finishes = true},
-                {.run = run<isa, WeightsFrom::given>,
-                 .ask = ask<WeightsFrom::given>,
-                 .workspace = workspace<isa, WeightsFrom::given>});
+    add_packed<isa, WeightsFrom::f16>(k, "conv.f16");
+    k.add<Conv>(
+        {.op = "Conv", .name = cpu::kernel_name("conv.given", isa), .isa = isa, .fuses_epilogue = true},
+        {.run = run<isa, WeightsFrom::given>,
+         .supports = supports<WeightsFrom::given>,
+         .workspace = workspace<isa, WeightsFrom::given>});
   });
 }
 

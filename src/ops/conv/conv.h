@@ -3,8 +3,19 @@
 #pragma once
 
 #include "ops/window.h"
+#include "tensor/arithmetic.h"
 
 namespace lathe {
+
+namespace counting {
+
+/// Every output element sums over one filter [M, C/group, k…], which is input `weights`.
+template <class D>
+D convolution(const OperandShapes<D>& s, size_t weights) {
+  return D(2) * output_elements(s) * product(at(s.inputs, weights), 1);
+}
+
+}  // namespace counting
 
 struct Conv {
   Windowing window;
@@ -22,6 +33,11 @@ struct Conv {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     c.output(0, convolved(c, 0, 1, 2));
+  }
+
+  template <class D>
+  D operations(const OperandShapes<D>& s) const {
+    return counting::convolution(s, 1);
   }
 
   /// The spatial axes for shapes that the rule accepted.

@@ -64,7 +64,7 @@ void convolve(const ConvSizes& s, const T* x, const T* w, KernelContext& c, Stor
         std::fill(sums.begin(), sums.end(), A{});
         poll.did(last.out);
         for (int64_t outside = 0; outside < outer_kernel; ++outside) {
-          // The row of the input under this row of the kernel, unless it is padding.
+          // The row of the input at this row of the kernel, unless it is padding.
           poll.did(1);
           int64_t from = 0, o = row, k = outside, stride = last.in;
           bool inside = true;

@@ -72,7 +72,7 @@ void cases_conv_transpose(CaseTable& t) {
       .attribute("strides", std::vector<int64_t>{2, 2})
       .expect<float>({1, 1, 4, 4}, {4, -6, -6, 9, -6, 4, 9, -6, -6, 9, 4, -6, 9, -6, -6, 4})
       .at_opset(1);
-  // What each pixel would add to each tap: 2^62 numbers of 4 bytes, of nothing.
+  // The products of all pixels and taps would take 2^62 numbers of 4 bytes, but there are no channels.
   t.add("ConvTranspose", "no channels, however large")
       .input<float>({1, 0, int64_t{1} << 31}, {})
       .input<float>({0, 2, int64_t{1} << 30}, {})

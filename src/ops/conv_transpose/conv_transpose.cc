@@ -19,7 +19,7 @@ void declare_conv_transpose(SchemaCatalog& c) {
                "pads: ints, output_padding: ints, dilations: ints, output_shape: ints, kernel_shape: ints} "
                "[T: @float_13]")
       .rule<ConvTranspose>()
-      .contract({.epsilons = 4, .per_reduced = true});
+      .tolerance({.epsilons = 4, .per_reduced = true});
 }
 
 }  // namespace lathe

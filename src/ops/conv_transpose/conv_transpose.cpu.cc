@@ -1,8 +1,8 @@
 // ConvTranspose for float32: one kernel for constant weights, packed when the engine is built, and one that
-// packs in every run what a caller may give.
-#include "cpu/conv_transpose.h"
-
+// packs computed weights in every run.
 #include "ops/conv_transpose/conv_transpose.h"
+
+#include "cpu/conv.h"
 #include "ops/conv_weights.h"
 
 namespace lathe {
@@ -26,7 +26,7 @@ cpu::TransposedShape transposed_shape(const ConvTranspose& op, const Shape& x, c
   return s;
 }
 
-/// What packing depends on: not the image.
+/// The shape that packing depends on, which does not include the image.
 cpu::TransposedShape weights_shape(const ConvTranspose& op, const Shape& w) {
   cpu::TransposedShape s{.groups = op.group, .in_channels = w[1] * op.group, .out_channels = w[0]};
   std::copy(w.begin() + 2, w.end(), s.kernel + (5 - w.size()));
@@ -34,33 +34,33 @@ cpu::TransposedShape weights_shape(const ConvTranspose& op, const Shape& w) {
 }
 
 template <WeightsFrom kind>
-Verdict ask(const ConvTranspose& op, const KernelRequest& r) {
+Support supports(const ConvTranspose& op, const KernelQuery& r) {
   if (auto refusal = refuse_weights<kind>(r)) return *refusal;
-  const KernelRequest::Operand& w = r.inputs[1];
+  const KernelQuery::Operand& w = r.inputs[1];
   // Packing comes before the shape rule when a plan is opened.
   if (op.group < 1 || op.group > INT32_MAX || (w.constant && w.constant->dim(0) % op.group != 0))
-    return Verdict::no("groups that do not fit the weights");
-  return Verdict::yes();
+    return Support::no("groups that do not fit the weights");
+  return Support::yes();
 }
 
-/// Floats of what a run packs.
+/// The number of floats that a run packs.
 template <Isa isa>
 int64_t packed_size(const ConvTranspose& op, const Shape& w) {
   return whole_lines_of(cpu::packed_transposed_weights_size(cpu::gemm_kernels(isa), weights_shape(op, w)));
 }
 
 template <Isa isa>
-std::optional<PackedForm> packed_form(const ConvTranspose& op, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> packed_form(const ConvTranspose& op, const KernelQuery& r, size_t i) {
   if (i != 1) return std::nullopt;
   const Tensor& w = *r.inputs[1].constant;
   return PackedForm{
       w.type(), {cpu::packed_transposed_weights_size(cpu::gemm_kernels(isa), weights_shape(op, w.shape()))}};
 }
 
-template <Isa isa, bool half>
-void pack(const ConvTranspose& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+template <Isa isa, bool f16>
+void pack(const ConvTranspose& op, const KernelQuery& r, size_t, Tensor& to, Workers& workers) {
   const Tensor& w = *r.inputs[1].constant;
-  pack_weights<isa, half>(w, to, workers, [&](const float* from, float* packed) {
+  pack_weights<isa, f16>(w, to, workers, [&](const float* from, float* packed) {
     cpu::pack_transposed_weights(cpu::gemm_kernels(isa), weights_shape(op, w.shape()), from, packed, workers);
   });
 }
@@ -68,8 +68,7 @@ void pack(const ConvTranspose& op, const KernelRequest& r, size_t, Tensor& to, W
 /// Bytes, of which the first are for weights that are packed in every run.
 template <Isa isa, WeightsFrom kind>
 size_t workspace_of(const ConvTranspose& op, const cpu::TransposedShape& s, const Shape& w, int threads) {
-  const size_t work =
-      cpu::transposed_workspace(cpu::gemm_kernels(isa), s, kind == WeightsFrom::half, threads);
+  const size_t work = cpu::transposed_workspace(cpu::gemm_kernels(isa), s, kind == WeightsFrom::f16, threads);
   const bool packs = kind == WeightsFrom::given && work > 0;
   return work + (packs ? static_cast<size_t>(packed_size<isa>(op, w)) * sizeof(float) : 0);
 }
@@ -101,11 +100,11 @@ void run(const ConvTranspose& op, KernelContext& c) {
 template <Isa isa, WeightsFrom kind>
 void add_packed(KernelCatalog& k, const char* name) {
   k.add<ConvTranspose>(
-      {.op = "ConvTranspose", .name = cpu::kernel_name(name, isa), .isa = isa, .finishes = true},
+      {.op = "ConvTranspose", .name = cpu::kernel_name(name, isa), .isa = isa, .fuses_epilogue = true},
       {.run = run<isa, kind>,
-       .ask = ask<kind>,
+       .supports = supports<kind>,
        .packed_form = packed_form<isa>,
-       .pack = pack<isa, kind == WeightsFrom::half>,
+       .pack = pack<isa, kind == WeightsFrom::f16>,
        .workspace = workspace<isa, kind>});
 }
 
@@ -114,13 +113,13 @@ void add_packed(KernelCatalog& k, const char* name) {
 void cpu_conv_transpose(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     add_packed<isa, WeightsFrom::packed>(k, "conv_transpose");
-    add_packed<isa, WeightsFrom::half>(k, "conv_transpose.half");
+    add_packed<isa, WeightsFrom::f16>(k, "conv_transpose.f16");
     k.add<ConvTranspose>({.op = "ConvTranspose",
                           .name = cpu::kernel_name("conv_transpose.given", isa),
                           .isa = isa,
-                          .finishes = true},
+                          .fuses_epilogue = true},
                          {.run = run<isa, WeightsFrom::given>,
-                          .ask = ask<WeightsFrom::given>,
+                          .supports = supports<WeightsFrom::given>,
                           .workspace = workspace<isa, WeightsFrom::given>});
   });
 }

@@ -1,5 +1,4 @@
-// ConvTranspose: what is to Conv as a transposed matrix is to the matrix. Each element of X adds its multiple
-// of the kernel to Y.
+// ConvTranspose: the transposed linear map of Conv. Each element of X adds its multiple of the kernel to Y.
 //   X [N, C, in…], W [C, M / group, kernel…], B [M] → Y [N, M, out…]
 #pragma once
 
@@ -7,6 +6,7 @@
 #include <optional>
 
 #include "ops/window.h"
+#include "tensor/arithmetic.h"
 
 namespace lathe {
 
@@ -57,6 +57,13 @@ struct ConvTranspose {
     c.output(0, std::move(y));
   }
 
+  /// Every input element meets one filter [C, M/group, k…].
+  template <class D>
+  D operations(const OperandShapes<D>& s) const {
+    return D(2) * counting::product(counting::at(s.inputs, 0)) *
+           counting::product(counting::at(s.inputs, 1), 1);
+  }
+
   /// The spatial axes of the convolution from Y to X that this one transposes, for shapes that the rule
   /// accepted.
   WindowAxes axes(const Shape& x, const Shape& w, const Shape& y) const {
@@ -77,8 +84,8 @@ struct ConvTranspose {
     return all;
   }
 
-  /// Both axes of a window that is as long as its steps, 2 or more: every pixel of Y is made from one of X.
-  /// Nothing where windows meet or leave gaps.
+  /// The size of both axes of a window that is as long as its strides, 2 or more: every pixel of Y is made
+  /// from one of X. Nothing if windows overlap or leave gaps.
   std::optional<int64_t> side_by_side(const Shape& w) const {
     const auto are_all = [](const std::vector<int64_t>& values, int64_t wanted) {
       return std::ranges::all_of(values, [&](int64_t v) { return v == wanted; });

@@ -1,15 +1,15 @@
 #include "ops/cumulative/cumulative.h"
 
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// A scan along the axis that carries the product or the sum.
-ValueId carried_along(SpellContext& c, ValueId x, int64_t axis, const Cumulative& op) {
+/// Inserts a Scan along the axis that carries the product or the sum.
+ValueId carried_along(DecomposeContext& c, ValueId x, int64_t axis, const Cumulative& op) {
   const DataType type = elem_of(c, x);
   const bool multiplies = c.node().op == "CumProd";
   Tensor unit(type, {1});
@@ -32,16 +32,16 @@ ValueId carried_along(SpellContext& c, ValueId x, int64_t axis, const Cumulative
     scan.set(std::string("scan_") + side + "_directions", directions);
   }
   const ValueId all = c.insert_with_bodies("Scan", {ones, x}, std::move(scan), {{"body", body}}, 2)[1];
-  // A scan over nothing does not know the sizes of its slices.
+  // A Scan over no slices does not know their sizes.
   return one(c, "Reshape", {all, one(c, "Shape", {x})});
 }
 
-std::vector<ValueId> cumulative(SpellContext& c) {
-  // What version 14 brought are types; before 11 there was nothing.
+std::vector<ValueId> cumulative(DecomposeContext& c) {
+  // Version 14 only added types, and before 11 there was no CumSum.
   if (c.node().op == "CumSum" && c.opset() >= 11) return in_wider_types(c);
   const DataType type = elem_of(c, input(c, 0));
   const ValueId x = widened(c, input(c, 0));
-  const auto along = [](SpellContext& in, std::span<const ValueId> operands, int64_t axis) {
+  const auto along = [](DecomposeContext& in, std::span<const ValueId> operands, int64_t axis) {
     return carried_along(in, operands[0], axis, decode<Cumulative>(in.node().attributes));
   };
   if (const Tensor* axis = c.constant(input(c, 1)))
@@ -50,7 +50,7 @@ std::vector<ValueId> cumulative(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_cumulative(SchemaCatalog& c) {
   c.add("CumSum")
@@ -61,14 +61,14 @@ void declare_cumulative(SchemaCatalog& c) {
       .version(14,
                "(x: T, axis: T2) -> (y: T) {reverse: int = 0, exclusive: int = 0} [T: @wide_13; T2: @index]")
       .rule<Cumulative>()
-      .spelled(spelling::cumulative)
-      .contract({.epsilons = 2, .per_reduced = true});
+      .decompose(decomposition::cumulative)
+      .tolerance({.epsilons = 2, .per_reduced = true});
   c.add("CumProd")
       .version(26,
                "(x: T, axis: T2) -> (y: T) {reverse: int = 0, exclusive: int = 0} [T: @wide_13; T2: @index]")
       .rule<Cumulative>()
-      .spelled(spelling::cumulative)
-      .contract({.epsilons = 2, .per_reduced = true});
+      .decompose(decomposition::cumulative)
+      .tolerance({.epsilons = 2, .per_reduced = true});
 }
 
 }  // namespace lathe

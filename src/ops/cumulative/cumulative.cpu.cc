@@ -6,7 +6,7 @@
 #include <array>
 #include <functional>
 
-#include "cpu/ask.h"
+#include "cpu/support.h"
 #include "ops/compute.h"
 #include "ops/cumulative/cumulative_axis.h"
 
@@ -22,11 +22,11 @@ constexpr int64_t running_piece = 16384;
 /// Integers of one size wrap around alike, whatever their sign.
 constexpr Types<float, double, int32_t, int64_t, uint32_t, uint64_t> running_types;
 
-Verdict ask_running(const Cumulative&, const KernelRequest& r) {
-  return cpu::ask_type(r.inputs[0].type, running_types);
+Support supports_running(const Cumulative&, const KernelQuery& r) {
+  return cpu::supports_type(r.inputs[0].type, running_types);
 }
 
-/// One line of `width` columns: element k of each lies `k * stride` from the first.
+/// Lines side by side: element k of each is `k * stride` from the first.
 template <class T, class Combine>
 struct RunningColumns {
   using Sum = std::conditional_t<std::is_floating_point_v<T>, double,
@@ -110,7 +110,7 @@ void run_along(const Cumulative& op, KernelContext& c, int neutral) {
 void cpu_cumulative(KernelCatalog& k) {
   const auto add = [&](const char* op, const char* name, void (*run)(const Cumulative&, KernelContext&)) {
     k.add<Cumulative>({.op = op, .name = cpu::kernel_name(name, Isa::generic), .overwrites = true},
-                      {.run = run, .ask = ask_running});
+                      {.run = run, .supports = supports_running});
   };
   add("CumSum", "cum_sum", [](const Cumulative& op, KernelContext& c) { run_along<std::plus<>>(op, c, 0); });
   add("CumProd", "cum_prod",

@@ -13,7 +13,7 @@ void declare_deform_conv(SchemaCatalog& c) {
                "(X: T, W: T, offset: T, B?: T, mask?: T) -> (Y: T) {strides: ints, pads: ints, offset_group: "
                "int = 1, kernel_shape: ints, group: int = 1, dilations: ints} [T: @float_13]")
       .rule<DeformConv>()
-      .contract({.epsilons = 16, .per_reduced = true});
+      .tolerance({.epsilons = 16, .per_reduced = true});
 }
 
 }  // namespace lathe

@@ -9,7 +9,7 @@ void declare_determinant(SchemaCatalog& c) {
       .version(11, "(X: T) -> (Y: T) [T: @float]")
       .version(22, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Determinant>()
-      .contract({.epsilons = 64});
+      .tolerance({.epsilons = 64});
 }
 
 }  // namespace lathe

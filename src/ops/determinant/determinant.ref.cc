@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-/// By Gauss's elimination with the greatest element of each column as pivot; `m` [n, n] is used up.
+/// Gaussian elimination with the greatest element of each column as pivot; overwrites `m` [n, n].
 double determinant_of(double* m, int64_t n, Poller& poll) {
   double product = 1;
   for (int64_t k = 0; k < n; ++k) {

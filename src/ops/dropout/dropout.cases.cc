@@ -7,14 +7,14 @@ void cases_dropout(CaseTable& t) {
       .input<float>({3}, {1, 2, 3})
       .expect<float>({3}, {1, 2, 3})
       .expect<bool>({3}, {true, true, true});
-  // ONNX Runtime's answer, which the standard leaves open before version 12: nothing is dropped.
+  // The result of ONNX Runtime, which the standard leaves open before version 12: nothing is dropped.
   t.add("Dropout", "version 7, mask of floats")
       .input<float>({2}, {1, 2})
       .attribute("ratio", 0.5f)
       .at_opset(9)
       .expect<float>({2}, {1, 2})
       .expect<float>({2}, {0, 0});
-  t.add("Dropout", "version 10, mask of truths")
+  t.add("Dropout", "version 10, mask of booleans")
       .input<float>({2}, {1, 2})
       .attribute("ratio", 0.5f)
       .at_opset(11)

@@ -1,15 +1,15 @@
 #include "ops/dropout/dropout.h"
 
 #include "schema/downgrade.h"
+#include "schema/node_builder.h"
 #include "schema/upgrade.h"
-#include "schema/words.h"
 #include "tensor/element.h"
 
 namespace lathe {
 namespace {
 
-// Versions 1 and 6 ask by an attribute whether this is a test; from 7 on the operator itself is for
-// inference, which is what a runtime for inference makes of the older ones too.
+// Versions 1 and 6 have an attribute that disables training; from 7 on the operator itself is for inference,
+// and runtimes for inference treat the older ones alike.
 void dropout_7_from_6(UpgradeContext& u) {
   u.node().attributes.erase("is_test");
   u.node().attributes.erase("consumed_inputs");
@@ -28,12 +28,12 @@ void dropout_12_from_10(UpgradeContext& u) {
   const float ratio = u.node().attributes.get<float>("ratio", 0.5f);
   u.node().attributes.erase("ratio");
   set_input(u, 1, u.add_constant(Tensor::scalar(ratio), "ratio"));
-  // What the older masks hold outside of training is not said; ONNX Runtime, which the models were run by,
-  // gives zeros, where version 12 has all elements kept.
+  // Older versions do not define the mask outside of training. ONNX Runtime, which the models were run by,
+  // gives zeros, while version 12 marks all elements as kept.
   if (u.node().outputs.has(1)) u.append(1, "Not", {}, {});
 }
 
-/// The older mask is of no use to inference: what it holds is not said.
+/// The older mask is useless for inference, because its contents are not defined.
 bool dropout_10_from_12(RewriteContext& c) {
   Node& n = c.node();
   if (n.outputs.size() > 1 && n.outputs[1] != no_id)
@@ -57,18 +57,19 @@ bool dropout_10_from_12(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// Outside of training all elements are kept, which the mask says.
-std::vector<ValueId> dropout(SpellContext& c) {
+/// Outside of training all elements are kept, and the mask is true.
+std::vector<ValueId> dropout(DecomposeContext& c) {
   if (c.opset() >= 12) return in_wider_types(c);
   const ValueId x = input(c, 0);
   if (has(c, 2)) {
     const Tensor* training = c.constant(input(c, 2));
     if (!training || training->size() != 1 || load_int(*training, 0) != 0)
-      unsaid("'training_mode' to be a constant and false", training ? "true" : "one that a run computes");
+      unsupported("'training_mode' to be a constant and false",
+                  training ? "true" : "one that a run computes");
   }
   std::vector<ValueId> made{one(c, "Identity", {x})};
   if (wants(c, 1))
@@ -78,7 +79,7 @@ std::vector<ValueId> dropout(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_dropout(SchemaCatalog& c) {
   c.add("Dropout")
@@ -105,8 +106,8 @@ void declare_dropout(SchemaCatalog& c) {
           "float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz; T1: @float_13 float8e4m3fn float8e4m3fnuz "
           "float8e5m2 float8e5m2fnuz; T2: bool]")
       .rule<Dropout>()
-      .spelled(spelling::dropout)
-      .contract({.epsilons = 1});
+      .decompose(decomposition::dropout)
+      .tolerance({.epsilons = 1});
 }
 
 }  // namespace lathe

@@ -1,4 +1,4 @@
-// Dropout: nothing at inference; in training mode random elements are dropped and the rest scaled.
+// Dropout: the identity in inference; in training mode random elements are dropped and the rest scaled.
 #pragma once
 
 #include <optional>

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
 /// A value with the numbers of its axes.
@@ -19,15 +19,15 @@ struct EinsumTerm {
   int64_t at(int axis) const { return std::ranges::find(axes, axis) - axes.begin(); }
 };
 
-EinsumTerm in_order(SpellContext& c, const EinsumTerm& t, const std::vector<int>& axes) {
+EinsumTerm in_order(DecomposeContext& c, const EinsumTerm& t, const std::vector<int>& axes) {
   if (axes == t.axes) return t;
   std::vector<int64_t> order;
   for (int a : axes) order.push_back(t.at(a));
   return {transposed(c, t.v, order), axes};
 }
 
-/// With the axes in order, those that it has not of size 1.
-ValueId stretched(SpellContext& c, const EinsumTerm& t, const std::vector<int>& axes) {
+/// Orders the axes, with size 1 for those that the term lacks.
+ValueId stretched(DecomposeContext& c, const EinsumTerm& t, const std::vector<int>& axes) {
   std::vector<int> own;
   std::vector<int64_t> missing;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -40,7 +40,7 @@ ValueId stretched(SpellContext& c, const EinsumTerm& t, const std::vector<int>& 
   return missing.empty() ? v : unsqueezed(c, v, missing);
 }
 
-EinsumTerm summed(SpellContext& c, const EinsumTerm& t, auto&& is_wanted) {
+EinsumTerm summed(DecomposeContext& c, const EinsumTerm& t, auto&& is_wanted) {
   EinsumTerm left;
   std::vector<int64_t> gone;
   for (size_t i = 0; i < t.axes.size(); ++i) {
@@ -54,13 +54,13 @@ EinsumTerm summed(SpellContext& c, const EinsumTerm& t, auto&& is_wanted) {
 }
 
 /// An axis that is named twice is a diagonal.
-EinsumTerm diagonals(SpellContext& c, EinsumTerm t) {
+EinsumTerm diagonals(DecomposeContext& c, EinsumTerm t) {
   for (size_t i = 0; i < t.axes.size(); ++i)
     for (size_t k = i + 1; k < t.axes.size(); ++k) {
       if (t.axes[i] != t.axes[k]) continue;
       const auto a = static_cast<int64_t>(i), b = static_cast<int64_t>(k);
       if (!(size_of(c, t.v, a) == size_of(c, t.v, b)))
-        unsaid("axes of one letter that are surely equal", c.type(t.v).str());
+        unsupported("axes of one letter that are surely equal", c.type(t.v).str());
       std::vector<int64_t> order{a, b};
       std::vector<int> axes{t.axes[i]};
       for (size_t n = 0; n < t.axes.size(); ++n)
@@ -76,15 +76,16 @@ EinsumTerm diagonals(SpellContext& c, EinsumTerm t) {
         for (int64_t n = 0; n < *size; ++n) all.push_back(n * (*size + 1));
         at = ints(c, all);
       } else {
-        at = one(c, "Mul", {places(c, first, 0), plus(c, length(c, first, 0), 1)});
+        at = one(c, "Mul", {indices_along(c, first, 0), plus(c, length(c, first, 0), 1)});
       }
       return diagonals(c, {gathered(c, first_axes_as_one(c, first, 2), at, 0), axes});
     }
   return t;
 }
 
-/// The product of two, summed over the axes that nobody wants any more: by MatMul where there are any.
-EinsumTerm multiplied(SpellContext& c, const EinsumTerm& first, const EinsumTerm& second, auto&& is_wanted) {
+/// The product of two terms, summed over the axes that are not needed any more: by MatMul if there are any.
+EinsumTerm multiplied(DecomposeContext& c, const EinsumTerm& first, const EinsumTerm& second,
+                      auto&& is_wanted) {
   const EinsumTerm a = summed(c, first, [&](int x) { return is_wanted(x) || second.has(x); });
   const EinsumTerm b = summed(c, second, [&](int x) { return is_wanted(x) || a.has(x); });
   std::vector<int> batch, left, right, within;
@@ -135,7 +136,7 @@ EinsumTerm multiplied(SpellContext& c, const EinsumTerm& first, const EinsumTerm
 }
 
 /// Two inputs after another.
-std::vector<ValueId> einsum(SpellContext& c) {
+std::vector<ValueId> einsum(DecomposeContext& c) {
   const Node node = c.node();
   if (c.opset() >= 12 || bits_of(elem_of(c, input(c, 0))) < 32) return in_wider_types(c);
   std::vector<size_t> ranks;
@@ -159,15 +160,15 @@ std::vector<ValueId> einsum(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_einsum(SchemaCatalog& c) {
   c.add("Einsum")
       .version(12, "(Inputs*1: T) -> (Output: T) {equation: string!} [T: @number]")
       .version(28, "(Inputs*1: T) -> (Output: T) {equation: string!} [T: @number_13]")
       .rule<Einsum>()
-      .spelled(spelling::einsum)
-      .contract({.epsilons = 4, .per_reduced = true});
+      .decompose(decomposition::einsum)
+      .tolerance({.epsilons = 4, .per_reduced = true});
 }
 
 }  // namespace lathe

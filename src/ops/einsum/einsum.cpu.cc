@@ -2,19 +2,19 @@
 // one after the other, as "bhid,bhjd->bhij" has them.
 #include "ops/einsum/einsum.h"
 
-#include "cpu/ask.h"
 #include "cpu/gemm.h"
+#include "cpu/support.h"
 
 namespace lathe {
 namespace {
 
-/// How the axes of the equation are grouped: b in all, m in the first, n in the second, k summed over.
+/// The groups of axes of the equation: b in all, m in the first, n in the second, k summed over.
 struct Groups {
-  size_t batch = 0, m = 0, n = 0, k = 0;            // how many axes each has
+  size_t batch = 0, m = 0, n = 0, k = 0;            // the number of axes of each
   bool a_transposed = false, b_transposed = false;  // A as [k, m], B as [n, k]
 };
 
-/// Nothing when the equation is no product of matrices with its axes in order.
+/// Nothing if the equation is no product of matrices with its axes in order.
 std::optional<Groups> groups_of(const EinsumPlan& plan) {
   const std::vector<int>&a = plan.terms[0], &b = plan.terms[1];
   const auto in = [](const std::vector<int>& term, int axis) {
@@ -46,7 +46,7 @@ std::optional<Groups> groups_of(const EinsumPlan& plan) {
   return g;
 }
 
-/// The equation read once. Ellipses are left to the reference: what they stand for depends on the ranks.
+/// The equation, parsed once. Ellipses are left to the reference: their axes depend on the ranks.
 struct MatrixEinsum : Einsum {
   std::optional<Groups> groups;
   EinsumPlan plan;
@@ -64,18 +64,18 @@ struct MatrixEinsum : Einsum {
   }
 };
 
-Verdict ask(const void* decoded, const KernelRequest& r) {
+Support supports(const void* decoded, const KernelQuery& r) {
   const auto& op = *static_cast<const MatrixEinsum*>(decoded);
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  if (!op.groups) return Verdict::no("the axes do not form two matrices");
-  if (r.inputs.size() != 2) return Verdict::no("not two operands");
+  if (!op.groups) return Support::no("the axes do not form two matrices");
+  if (r.inputs.size() != 2) return Support::no("not two operands");
   const auto &a = r.inputs[0].shape, &b = r.inputs[1].shape;
-  if (!a || !b) return Verdict::no("a rank is not known");
+  if (!a || !b) return Support::no("a rank is not known");
   for (size_t i = 0; i < a->size(); ++i)
     for (size_t j = 0; j < b->size(); ++j)
       if (op.plan.terms[0][i] == op.plan.terms[1][j] && !((*a)[i] == (*b)[j]))
-        return Verdict::no("sizes of one letter that may differ");
-  return Verdict::yes();
+        return Support::no("sizes of one letter that may differ");
+  return Support::yes();
 }
 
 /// The product without its data.
@@ -126,7 +126,7 @@ void cpu_einsum(KernelCatalog& k) {
            .isa = isa,
            .strict = cpu::strict_products,
            .decode = read,
-           .ask = ask,
+           .supports = supports,
            .workspace = workspace<isa>,
            .run = run<isa>});
   });

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
+#include "tensor/arithmetic.h"
 #include "tensor/attributes.h"
 #include "tensor/shape_rule.h"
 
@@ -13,7 +15,7 @@ namespace lathe {
 struct EinsumPlan {
   std::vector<std::vector<int>> terms;  // per input: the number of each axis
   int output_axes = 0;                  // numbers [0, output_axes) are the axes of the output, in order
-  int axes = 0;                         // how many numbers there are
+  int axes = 0;                         // the number of different axes
 };
 
 struct Einsum {
@@ -34,7 +36,7 @@ struct Einsum {
         if (!met[axis]) {
           sizes[axis] = size;
         } else {
-          // The specification asks for equal sizes; NumPy and ONNX Runtime let a size of 1 stretch.
+          // The specification requires equal sizes; NumPy and ONNX Runtime let a size of 1 stretch.
           const auto both = broadcast(sizes[axis], size);
           c.require(both.has_value(), "axes of one letter to be equal in \"" + equation + "\"",
                     to_text(sizes[axis]) + " and " + to_text(size));
@@ -44,6 +46,28 @@ struct Einsum {
       }
     sizes.resize(static_cast<size_t>(plan.output_axes));
     c.output(0, std::move(sizes));
+  }
+
+  /// One term for every combination of the letters.
+  template <class D>
+  D operations(const OperandShapes<D>& s) const {
+    std::map<char, D> sizes;
+    size_t input = 0, axis = 0;
+    for (char c : equation) {
+      if (c == '.') throw counting::Unknown{};
+      if (c == '-') break;
+      if (c == ',') {
+        ++input;
+        axis = 0;
+      } else if (c != ' ') {
+        const auto& shape = counting::at(s.inputs, input);
+        if (axis >= shape.size()) throw counting::Unknown{};
+        sizes[c] = shape[axis++];
+      }
+    }
+    D terms = 2;
+    for (const auto& [letter, size] : sizes) terms = terms * size;
+    return terms;
   }
 
   /// Throws node_bad_attribute for an equation that makes no sense, or not for inputs of these ranks.
@@ -56,7 +80,7 @@ struct Einsum {
   }
   struct Term {
     std::string letters;
-    size_t ellipsis = std::string::npos;  // before which letter it stands
+    size_t ellipsis = std::string::npos;  // index of the letter that it precedes
   };
   Term parse_term(std::string_view text) const;
 };
@@ -92,7 +116,7 @@ inline EinsumPlan Einsum::parse(const std::vector<size_t>& ranks) const {
   if (terms.size() != ranks.size())
     fail(std::to_string(ranks.size()) + " terms, one for each input", std::to_string(terms.size()));
 
-  // How many axes an ellipsis stands for: the most that any input has.
+  // The number of axes of an ellipsis: the most that any input has.
   size_t extra = 0;
   for (size_t i = 0; i < terms.size(); ++i) {
     const size_t named = terms[i].letters.size();

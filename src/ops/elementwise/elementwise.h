@@ -19,7 +19,7 @@ struct SameShape {
   }
 };
 
-/// … and of the same contents, where they are integers already: Floor and its kin.
+/// … and of the same contents, if they are integers already: Floor and its kin.
 struct SameIntegers : SameShape {
   template <class D>
   void shape(ShapeContext<D>& c) const {
@@ -39,8 +39,8 @@ struct Broadcasting {
   }
 };
 
-/// Can a tensor of this type hold the number? What wraps around or is rounded is not followed; a symbolic
-/// size is taken to be one that floats hold.
+/// Returns whether a tensor of this type can hold the number. Numbers that wrap around or are rounded are not
+/// followed; a symbolic size is assumed to be one that floats hold.
 template <class D>
 bool holds(DataType type, const D& d) {
   const auto n = known(d);
@@ -71,9 +71,9 @@ std::optional<D> try_arithmetic(const D& a, const D& b, Checked checked, Symboli
   return std::nullopt;
 }
 
-/// Contents of the output from those of the inputs, where all are known: `f(values) -> optional<D>` is called
-/// with one value of each input, of which it reads the first `least`. Tensors of one element broadcast; other
-/// broadcasts are not followed.
+/// Computes the output's contents from those of the inputs, if all are known: `f(values) -> optional<D>` is
+/// called with one value of each input, of which it reads the first `least`. Tensors of one element
+/// broadcast; other broadcasts are not followed.
 template <class D, class F>
 void propagate_values(ShapeContext<D>& c, DataType out_type, F f, size_t least = 1) {
   size_t n = 1;
@@ -102,7 +102,7 @@ void propagate_values(ShapeContext<D>& c, DataType out_type, F f, size_t least =
 
 /// The same for functions of two values.
 template <class D, class F>
-void propagate_pair(ShapeContext<D>& c, DataType out_type, F f) {
+void propagate_binary(ShapeContext<D>& c, DataType out_type, F f) {
   propagate_values(c, out_type, std::move(f), 2);
 }
 

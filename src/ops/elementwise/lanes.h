@@ -1,4 +1,4 @@
-// How reference kernels compute element by element: whatever the storage, every number is computed as double
+// Elementwise computation of reference kernels: whatever the storage, every number is computed as double
 // (floats), int64_t (signed integers) or uint64_t (unsigned ones and bools), in blocks that fit the L1 cache.
 // For +, -, *, / and sqrt of floats up to 32 bits the result is that of float arithmetic: double has more
 // than twice the digits, so rounding twice does no harm.
@@ -16,7 +16,7 @@ inline constexpr int64_t lane_block = 256;
 template <class L>
 void load_lanes(const Tensor& t, int64_t first, int64_t n, L* to);
 /// Writes them. Integers wrap around; a float that no integer holds becomes what x86 makes of it; bools are
-/// true for all but 0. Packed types share bytes between neighbours: `first` must be a multiple of 4.
+/// true for all but 0. Packed types share bytes between neighbors: `first` must be a multiple of 4.
 template <class L>
 void store_lanes(Tensor& t, int64_t first, int64_t n, const L* from);
 
@@ -42,7 +42,7 @@ using LaneFunction = FunctionRef<void(const L* const* in, L* out, int64_t n)>;
 template <class L>
 void map_lanes(KernelContext& c, size_t count, LaneFunction<L> f);
 
-/// The same where the element type of input 0 chooses the lane: `f.operator()<L>(in, out, n)`.
+/// The same, but the element type of input 0 chooses the lane: `f.operator()<L>(in, out, n)`.
 template <class F>
 void map_numbers(KernelContext& c, size_t count, F f) {
   auto as = [&]<class L>(L) {

@@ -91,8 +91,8 @@ template void store_lanes(Tensor&, int64_t, int64_t, const uint64_t*);
 
 BroadcastRows::BroadcastRows(const KernelContext& c, const Shape& out, std::span<const Shape* const> inputs)
     : inputs_(inputs.size()) {
-  InlineVector<int64_t, 8> dense(inputs_, 1);  // what an axis that does not stand still advances by
-  // Axes that every input crosses in one go become one.
+  InlineVector<int64_t, 8> dense(inputs_, 1);  // the stride of an axis that is not broadcast
+  // Merges axes that are contiguous in every input.
   for (size_t a = out.size(); a-- > 0;) {
     bool merges = !sizes_.empty();
     const size_t last = sizes_.size();

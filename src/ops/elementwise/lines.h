@@ -19,7 +19,7 @@ struct Lines {
   int64_t first(int64_t line) const { return line / inner * inner * size + line % inner; }
 };
 
-/// Reads and writes elements [begin, end) of one line, which lies at `data`.
+/// Reads and writes elements [begin, end) of one line, which begins at `data`.
 template <class L>
 void load_line(const Tensor& t, const Lines& lines, int64_t line, int64_t begin, int64_t end, L* data) {
   if (lines.inner == 1) return load_lanes(t, lines.first(line) + begin, end - begin, data + begin);

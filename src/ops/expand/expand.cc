@@ -2,14 +2,14 @@
 
 #include <numeric>
 
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
 
 /// `count` at `axis`, 1 at the others.
 ValueId computed_repeats(UpgradeContext& u, ValueId x, ValueId count, ValueId axis) {
-  using namespace words;
+  using namespace node_builder;
   const auto number = [&](ValueId v) { return reshaped(u, cast(u, v, DataType::int64), {1}); };
   const ValueId rank = one(u, "Shape", {one(u, "Shape", {x})});
   const ValueId ones =
@@ -38,16 +38,16 @@ void tile_6_from_1(UpgradeContext& u) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// Axes of size 1 are repeated as often as the shape says; what the shape says of others is their size, or 1.
-std::vector<ValueId> expand(SpellContext& c) {
+/// Axes of size 1 are repeated as often as the shape tells; for other axes the shape has their size, or 1.
+std::vector<ValueId> expand(DecomposeContext& c) {
   ValueId x = input(c, 0), shape = input(c, 1);
   if (c.opset() >= 8) return in_wider_types(c);
   const auto count = known(size_of(c, shape, 0));
-  if (!count) unsaid("a shape of known length", c.type(shape).str());
+  if (!count) unsupported("a shape of known length", c.type(shape).str());
   const int64_t rank = rank_of(c, x);
   if (*count > rank) {
     std::vector<int64_t> first(static_cast<size_t>(*count - rank));
@@ -68,21 +68,21 @@ std::vector<ValueId> expand(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_expand(SchemaCatalog& c) {
   c.add("Expand")
       .version(8, "(input: T, shape: int64) -> (output: T) [T: @all]")
       .version(13, "(input: T, shape: int64) -> (output: T) [T: @all_13]")
       .rule<Expand>()
-      .spelled(spelling::expand)
-      .contract({.exact = true});
+      .decompose(decomposition::expand)
+      .tolerance({.exact = true});
   c.add("Tile")
       .version(1, "(input: T, tiles: T, axis: T) -> (output: T) [T: @float; T1: int64]")
       .version(6, "(input: T, repeats: T1) -> (output: T) [T: @all; T1: int64]", tile_6_from_1)
       .version(13, "(input: T, repeats: T1) -> (output: T) [T: @all_13; T1: int64]")
       .rule<Tile>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

@@ -1,13 +1,13 @@
 // Expand and Tile of elements of whole bytes: rows are copied whole, or filled.
-#include "cpu/ask.h"
-#include "cpu/move.h"
+#include "cpu/movement.h"
+#include "cpu/support.h"
 #include "ops/expand/repeated.h"
 
 namespace lathe {
 namespace {
 
 template <class Op>
-Verdict ask(const Op&, const KernelRequest& r) {
+Support supports(const Op&, const KernelQuery& r) {
   return cpu::refuse_unless_movable(r);
 }
 
@@ -22,9 +22,9 @@ void run(const Op& op, KernelContext& c) {
 
 void cpu_expand(KernelCatalog& k) {
   k.add<Expand>({.op = "Expand", .name = cpu::kernel_name("expand", Isa::generic)},
-                {.run = run<Expand>, .ask = ask<Expand>});
+                {.run = run<Expand>, .supports = supports<Expand>});
   k.add<Tile>({.op = "Tile", .name = cpu::kernel_name("tile", Isa::generic)},
-              {.run = run<Tile>, .ask = ask<Tile>});
+              {.run = run<Tile>, .supports = supports<Tile>});
 }
 
 }  // namespace lathe

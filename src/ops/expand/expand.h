@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-/// Broadcasts the input with a shape; either may give way.
+/// Broadcasts the input with a shape; sizes of 1 in either are expanded.
 struct Expand {
   void fields(auto&&) {}
 
@@ -24,8 +24,7 @@ struct Expand {
   }
 
  private:
-  /// Of sizes that are not known: axes that they do not reach stay, and a size other than 1 stays whatever
-  /// they are.
+  /// If the sizes are not known, axes that they do not reach stay, and so does a size other than 1.
   template <class D>
   static void unknown_sizes(ShapeContext<D>& c, int64_t length) {
     const int64_t rank = std::max(length, c.rank(0));

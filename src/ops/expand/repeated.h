@@ -1,4 +1,4 @@
-// How Expand and Tile read their input again and again, for their kernels.
+// The repeated reads of the input by Expand and Tile, for their kernels.
 #pragma once
 
 #include "ops/expand/expand.h"

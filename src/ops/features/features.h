@@ -1,4 +1,4 @@
-// What prepares features for models of ai.onnx.ml: selecting, joining, scaling, filling gaps; maps to tensors
+// Operators of ai.onnx.ml that prepare features: selecting, joining, scaling, filling gaps; maps to tensors
 // and back.
 #pragma once
 
@@ -33,8 +33,8 @@ struct Binarizer {
   }
 };
 
-/// Inputs [N, C1], [N, C2], … or [C1], … side by side; each is cut or filled up with zeros to the size it is
-/// to have.
+/// Inputs [N, C1], [N, C2], … or [C1], … side by side; each is cut or filled with zeros to its size in
+/// `inputdimensions`.
 struct FeatureVectorizer {
   std::vector<int64_t> inputdimensions;
   void fields(auto&& f) { f("inputdimensions", inputdimensions); }
@@ -116,7 +116,7 @@ struct Scaler {
   }
 };
 
-/// The values of a map in the order of its keys [1, n]; SPARSE: each where its key says [1, max_map].
+/// The values of a map in the order of its keys [1, n]; SPARSE: each at the index of its key [1, max_map].
 struct CastMap {
   std::string cast_to = "TO_FLOAT", map_form = "DENSE";
   int64_t max_map = 1;
@@ -137,7 +137,7 @@ struct CastMap {
   }
 };
 
-/// The values of a map where a vocabulary has their keys [1, n]; 0 for what the map has not.
+/// The values of a map in the order of a vocabulary of keys [1, n]; 0 for keys that the map lacks.
 struct DictVectorizer {
   std::vector<int64_t> int64_vocabulary;
   std::vector<std::string> string_vocabulary;

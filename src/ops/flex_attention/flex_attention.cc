@@ -35,7 +35,7 @@ void infer_flex_attention(InferContext& c) {
 
 constexpr const char* modifiers[] = {"prob_mod", "score_mod"};
 
-void say_bodies(UpgradeContext& u) {
+void add_bodies(UpgradeContext& u) {
   for (const char* name : modifiers)
     u.node().attributes.set(std::string("has_") + name, int64_t{u.node().body(name) != nullptr});
 }
@@ -45,7 +45,7 @@ bool forget_bodies(RewriteContext& c) {
   return true;
 }
 
-/// No version of the standard: the form in memory, which says which of the bodies there are.
+/// No version of the standard: the form in memory, whose attributes tell which bodies there are.
 constexpr int in_memory = 1'000'000;
 
 }  // namespace
@@ -60,10 +60,10 @@ void declare_flex_attention(SchemaCatalog& c) {
                "(Q: T1, K: T1, V: T1) -> (Y: T1) {has_prob_mod: int, has_score_mod: int, prob_mod: graph, "
                "scale: float, "
                "score_mod: graph, softmax_precision: int} [T1: @float_13]",
-               say_bodies, forget_bodies)
+               add_bodies, forget_bodies)
       .rule<FlexAttention>()
       .infer(infer_flex_attention)
-      .contract({.epsilons = 64, .per_reduced = true});
+      .tolerance({.epsilons = 64, .per_reduced = true});
 }
 
 }  // namespace lathe

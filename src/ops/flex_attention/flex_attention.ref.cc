@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-/// What a body makes of `t`.
+/// Runs a body on `t`; its output must have the same shape and type.
 Tensor changed(KernelContext& c, size_t number, Tensor t) {
   KernelBody& body = c.body(number);
   if (body.inputs() != 1 || body.outputs() != 1)
@@ -45,7 +45,7 @@ void flex_attention(const FlexAttention& op, KernelContext& c) {
     c.fail(Code::run_bad_shape, "heads of Q that are a multiple of those of K",
            std::to_string(heads) + " and " + std::to_string(kv_heads));
   const double scale = op.scale ? static_cast<double>(*op.scale) : 1 / std::sqrt(static_cast<double>(size));
-  /// Where the keys and values of query head `i` (of all batches) begin.
+  /// The index of the key head of query head `i`; both count the heads of all batches.
   const auto shared_head = [&](int64_t i) { return i / heads * kv_heads + i % heads / shared; };
   Tensor scores = temporary(c, op.precision(c.in(0).type()), {batch, heads, length, keys});
   Poller poll(c);

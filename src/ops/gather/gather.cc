@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
@@ -20,22 +20,22 @@ bool gather_1_from_11(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-std::vector<ValueId> gather(SpellContext& c) {
+std::vector<ValueId> gather(DecomposeContext& c) {
   const ValueId x = input(c, 0), indices = input(c, 1);
-  if (c.opset() >= 11 || c.is_from_front(indices)) unsaid({}, {});
+  if (c.opset() >= 11 || c.is_from_front(indices)) unsupported({}, {});
   const int64_t axis = from_front(c, x, c.node().attributes.get<int64_t>("axis", 0));
   const ValueId front = counted_from_front(c, indices, x, axis);
-  if (front == indices) unsaid({}, {});
+  if (front == indices) unsupported({}, {});
   return {one(c, "Gather", {x, front}, with("axis", axis))};
 }
 
 /// Elements of a list of them all, by their numbers in it.
-std::vector<ValueId> gather_elements(SpellContext& c) {
-  if (c.opset() >= 11) unsaid({}, {});
+std::vector<ValueId> gather_elements(DecomposeContext& c) {
+  if (c.opset() >= 11) unsupported({}, {});
   const ValueId x = input(c, 0), indices = input(c, 1);
   const int64_t axis = from_front(c, x, c.node().attributes.get<int64_t>("axis", 0));
   const ValueId at = element_numbers(c, x, indices, axis, counted_from_front(c, indices, x, axis));
@@ -43,26 +43,26 @@ std::vector<ValueId> gather_elements(SpellContext& c) {
 }
 
 /// The axes that a tuple of indices is of become one.
-std::vector<ValueId> gather_nd(SpellContext& c) {
+std::vector<ValueId> gather_nd(DecomposeContext& c) {
   if (c.opset() >= 12 || (c.opset() == 11 && c.node().attributes.get<int64_t>("batch_dims", 0) == 0))
-    unsaid({}, {});
+    unsupported({}, {});
   const ValueId x = input(c, 0), indices = input(c, 1);
   const auto batch = c.node().attributes.get<int64_t>("batch_dims", 0);
   const auto tuple = known(size_of(c, indices, -1));
-  if (!tuple) unsaid("indices whose last size is known", c.type(indices).str());
+  if (!tuple) unsupported("indices whose last size is known", c.type(indices).str());
   const int64_t rank = rank_of(c, indices), named = batch + *tuple;
   ValueId at = tuples_as_numbers(c, x, indices, batch);
   for (int64_t a = 0; a < batch; ++a) {
     std::vector<int64_t> along(static_cast<size_t>(rank - 1), 1);
     along[static_cast<size_t>(a)] = -1;
     const ValueId step = strides_of_first(c, x, a, named);
-    at = one(c, "Add", {at, one(c, "Mul", {reshaped(c, places(c, indices, a), along), step})});
+    at = one(c, "Add", {at, one(c, "Mul", {reshaped(c, indices_along(c, indices, a), along), step})});
   }
   return {gathered(c, first_axes_as_one(c, x, named), at, 0)};
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_gather(SchemaCatalog& c) {
   c.add("Gather")
@@ -71,21 +71,21 @@ void declare_gather(SchemaCatalog& c) {
                gather_1_from_11)
       .version(13, "(data: T, indices: Tind) -> (output: T) {axis: int = 0} [T: @all_13; Tind: @index]")
       .rule<Gather>()
-      .spelled(spelling::gather)
-      .contract({.exact = true});
+      .decompose(decomposition::gather)
+      .tolerance({.exact = true});
   c.add("GatherElements")
       .version(11, "(data: T, indices: Tind) -> (output: T) {axis: int = 0} [T: @all; Tind: @index]")
       .version(13, "(data: T, indices: Tind) -> (output: T) {axis: int = 0} [T: @all_13; Tind: @index]")
       .rule<GatherElements>()
-      .spelled(spelling::gather_elements)
-      .contract({.exact = true});
+      .decompose(decomposition::gather_elements)
+      .tolerance({.exact = true});
   c.add("GatherND")
       .version(11, "(data: T, indices: int64) -> (output: T) [T: @all]")
       .version(12, "(data: T, indices: int64) -> (output: T) {batch_dims: int = 0} [T: @all]")
       .version(13, "(data: T, indices: int64) -> (output: T) {batch_dims: int = 0} [T: @all_13]")
       .rule<GatherND>()
-      .spelled(spelling::gather_nd)
-      .contract({.exact = true});
+      .decompose(decomposition::gather_nd)
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

@@ -3,9 +3,9 @@
 
 #include <cstring>
 
-#include "cpu/ask.h"
-#include "cpu/finish_behind.h"
-#include "cpu/move.h"
+#include "cpu/elementwise.h"
+#include "cpu/movement.h"
+#include "cpu/support.h"
 #include "ops/compute.h"
 #include "ops/gather/gather_tuples.h"
 #include "ops/movement.h"
@@ -15,7 +15,7 @@ namespace lathe {
 namespace {
 
 template <class Op>
-Verdict ask_gather(const Op&, const KernelRequest& r) {
+Support supports_gather(const Op&, const KernelQuery& r) {
   return cpu::refuse_unless_movable(r);
 }
 
@@ -35,7 +35,7 @@ void run(const Gather& op, KernelContext& c) {
   const size_t axis = axis_of(op.axis, in.rank());
   const int64_t size = in.dim(axis), count = indices.size();
   int64_t outer = count_between(in.shape(), 0, axis);
-  if (c.out(0).size() == 0) outer = std::min<int64_t>(outer, 1);  // only the indices are looked at
+  if (c.out(0).size() == 0) outer = std::min<int64_t>(outer, 1);  // only the indices are checked
   const int64_t slice =
       count_between(in.shape(), axis + 1, in.rank()) * static_cast<int64_t>(cpu::element_bytes(in));
   const char* const from = static_cast<const char*>(in.data());
@@ -43,7 +43,7 @@ void run(const Gather& op, KernelContext& c) {
   const int64_t grain = std::max<int64_t>(1, piece_bytes / std::max<int64_t>(slice, 16));
   const int64_t elements = slice / static_cast<int64_t>(cpu::element_bytes(in));
   c.parallel(outer * count, grain, [&](int64_t begin, int64_t end) {
-    cpu::FinishBehind behind(c.epilogue(), begin * elements);
+    cpu::StreamingEpilogue behind(c.epilogue(), begin * elements);
     int64_t o = begin / count, k = begin % count;
     for (int64_t i = begin; i < end; ++i) {
       if ((i - begin) % grain == 0) c.poll();
@@ -55,15 +55,15 @@ void run(const Gather& op, KernelContext& c) {
         ++o;
       }
     }
-    behind.finish(end * elements);
+    behind.flush(end * elements);
   });
 }
 
 /// Elements between polls, and of a piece worth another thread.
 constexpr int64_t picked_piece = 16384;
 
-/// Some neighbouring indices: the elements that they stand for without an index along the axis are `step`
-/// apart, those along it `distance`.
+/// Some neighboring indices: their elements are `step` apart for equal indices, and `distance` for each unit
+/// of an index along the axis.
 template <class T, class I>
 void pick_run(const KernelContext& c, const T* from, int64_t step, int64_t distance, int64_t extent,
               const I* index, int64_t n, T* __restrict to) {
@@ -124,13 +124,13 @@ void pick_tuples(const GatherND& op, KernelContext& c) {
 void cpu_gather(KernelCatalog& k) {
   k.add<Gather>({.op = "Gather",
                  .name = cpu::kernel_name("gather", Isa::generic),
-                 .finishes = true,
+                 .fuses_epilogue = true,
                  .any_alignment = 0},
-                {.run = run, .ask = ask_gather<Gather>});
+                {.run = run, .supports = supports_gather<Gather>});
   k.add<GatherElements>({.op = "GatherElements", .name = cpu::kernel_name("gather_elements", Isa::generic)},
-                        {.run = pick, .ask = ask_gather<GatherElements>});
+                        {.run = pick, .supports = supports_gather<GatherElements>});
   k.add<GatherND>({.op = "GatherND", .name = cpu::kernel_name("gather_nd", Isa::generic)},
-                  {.run = pick_tuples, .ask = ask_gather<GatherND>});
+                  {.run = pick_tuples, .supports = supports_gather<GatherND>});
 }
 
 }  // namespace lathe

@@ -22,7 +22,7 @@ struct Gather {
   }
 
  private:
-  /// Of a list of sizes, those that constant indices pick.
+  /// Follows the elements of a list of sizes that constant indices pick.
   template <class D>
   static void values(ShapeContext<D>& c) {
     const auto* all = c.values(0);

@@ -13,7 +13,7 @@ void gather(const Gather& op, KernelContext& c) {
   const int64_t size = in.dim(axis), inner = row_major(in.shape())[axis];
   int64_t outer = 1;
   for (size_t a = 0; a < axis; ++a) outer *= in.dim(a);
-  if (out.size() == 0) outer = std::min<int64_t>(outer, 1);  // only the indices are looked at
+  if (out.size() == 0) outer = std::min<int64_t>(outer, 1);  // only the indices are checked
   Poller poll(c);
   move_elements(in, out, [&]<class T>(std::span<const T> from, std::span<T> to) {
     T* at = to.data();

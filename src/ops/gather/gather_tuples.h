@@ -1,4 +1,4 @@
-// What GatherND comes to in a run, for its kernels.
+// The index tuples and sizes of a GatherND in a run, for its kernels.
 #pragma once
 
 #include "ops/gather/gather.h"
@@ -35,7 +35,7 @@ struct GatherTuples {
       slice *= data[a];
     }
   }
-  /// Where the slice of tuple `i`, whose numbers these are, begins in the data.
+  /// The offset in the data of the slice that tuple `i`, which has these numbers, selects.
   int64_t offset(const KernelContext& c, int64_t i, const int64_t* numbers) const {
     int64_t at = batch_dims_ ? i / per_batch_ * strides_[batch_dims_ - 1] : 0;
     for (int64_t k = 0; k < tuple; ++k) {

@@ -2,10 +2,8 @@
 // other floats, and one for doubles.
 #include "ops/gemm/gemm.h"
 
-#include "cpu/ask.h"
-#include "cpu/gemm_doubles.h"
-#include "cpu/short_floats.h"
-#include "cpu/strassen.h"
+#include "cpu/gemm.h"
+#include "cpu/support.h"
 
 namespace lathe {
 namespace {
@@ -28,20 +26,20 @@ Products product(const Gemm& op, const Shape& a, const Shape& b) {
   return p;
 }
 
-Verdict ask_constant(const Gemm&, const KernelRequest& r) {
+Support supports_constant(const Gemm&, const KernelQuery& r) {
   if (auto refusal = cpu::refuse_unless_float32_with_weights(r, 1)) return *refusal;
-  if (!r.inputs[1].constant) return Verdict::no("B is not a constant");
-  if (r.inputs[1].constant->rank() != 2) return Verdict::no("B is not a matrix");
-  return Verdict::yes();
+  if (!r.inputs[1].constant) return Support::no("B is not a constant");
+  if (r.inputs[1].constant->rank() != 2) return Support::no("B is not a matrix");
+  return Support::yes();
 }
-Verdict ask_variable(const Gemm&, const KernelRequest& r) {
+Support supports_variable(const Gemm&, const KernelQuery& r) {
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  if (r.inputs[1].constant) return Verdict::no("B is a constant, better packed once");
-  return Verdict::yes();
+  if (r.inputs[1].constant) return Support::no("B is a constant, better packed once");
+  return Support::yes();
 }
 
 template <Isa isa>
-std::optional<PackedForm> packed_form(const Gemm& op, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> packed_form(const Gemm& op, const KernelQuery& r, size_t i) {
   if (i != 1) return std::nullopt;
   const Tensor& b = *r.inputs[1].constant;
   return PackedForm{
@@ -50,10 +48,10 @@ std::optional<PackedForm> packed_form(const Gemm& op, const KernelRequest& r, si
 }
 
 template <Isa isa>
-void pack(const Gemm& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+void pack(const Gemm& op, const KernelQuery& r, size_t, Tensor& to, Workers& workers) {
   const Tensor& b = *r.inputs[1].constant;
-  const Operand lies = operand(nullptr, b.dim(1), op.trans_b);
-  cpu::pack_whole_b(cpu::gemm_kernels(isa), to.type(), to.data(), b.data(), lies.row, lies.column,
+  const Operand layout = operand(nullptr, b.dim(1), op.trans_b);
+  cpu::pack_whole_b(cpu::gemm_kernels(isa), to.type(), to.data(), b.data(), layout.row, layout.column,
                     b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1), workers);
 }
 
@@ -100,8 +98,8 @@ void run(const Gemm& op, KernelContext& c) {
   cpu::multiply(g, p, c.workspace(cpu::multiply_workspace(g, p)), c);
 }
 
-Verdict ask_doubles(const Gemm&, const KernelRequest& r) {
-  return cpu::ask_type(r.inputs[0].type, Types<double>{});
+Support supports_doubles(const Gemm&, const KernelQuery& r) {
+  return cpu::supports_type(r.inputs[0].type, Types<double>{});
 }
 template <Isa isa>
 size_t doubles_workspace(const Gemm& op, std::span<const Shape> inputs, int) {
@@ -118,69 +116,69 @@ void run_doubles(const Gemm& op, KernelContext& c) {
   cpu::multiply(isa, p, c.workspace(cpu::multiply_doubles_workspace(isa, p.sizes)), c);
 }
 
-/// Of a matrix whose floats are packed in seven eighths of their bytes.
-Verdict ask_short(const Gemm& op, const KernelRequest& r) {
-  if (Verdict v = ask_constant(op, r); !v.accepted) return v;
-  if (r.inputs[1].type != DataType::float32) return Verdict::no("only weights of float32 are made shorter");
-  if (op.trans_a || op.alpha != 1) return Verdict::no("A is turned or scaled");
-  return Verdict::yes();
+/// Exponent-packed floats take seven eighths of their bytes.
+Support supports_exponent_packed(const Gemm& op, const KernelQuery& r) {
+  if (Support v = supports_constant(op, r); !v.accepted) return v;
+  if (r.inputs[1].type != DataType::float32) return Support::no("only weights of float32 are made shorter");
+  if (op.trans_a || op.alpha != 1) return Support::no("A is transposed or scaled");
+  return Support::yes();
 }
-Verdict prefer_short(const Gemm& op, const KernelRequest& r) {
+Support prefer_exponent_packed(const Gemm& op, const KernelQuery& r) {
   const Tensor& b = *r.inputs[1].constant;
   const auto m = cpu::likely_rows(r);
-  if (!m) return Verdict::no("the number of rows is not known");
-  return cpu::prefer_short(r, *m, b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1));
+  if (!m) return Support::no("the number of rows is not known");
+  return cpu::prefer_exponent_packed(r, *m, b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1));
 }
 template <Isa isa>
-std::optional<PackedForm> short_form(const Gemm& op, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> exponent_packed_form(const Gemm& op, const KernelQuery& r, size_t i) {
   if (i != 1) return std::nullopt;
   const Tensor& b = *r.inputs[1].constant;
-  const auto size =
-      cpu::short_size(isa, cpu::ShortKind::floats, b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1));
+  const auto size = cpu::exponent_packed_size(isa, cpu::ExponentPackedKind::floats, b.dim(op.trans_b ? 1 : 0),
+                                              b.dim(op.trans_b ? 0 : 1));
   return size ? std::optional(PackedForm{DataType::uint8, {*size}}) : std::nullopt;
 }
 template <Isa isa>
-bool pack_short(const Gemm& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+bool pack_exponents(const Gemm& op, const KernelQuery& r, size_t, Tensor& to, Workers& workers) {
   const Tensor& b = *r.inputs[1].constant;
-  return cpu::pack_short(isa, static_cast<std::byte*>(to.data()),
-                         operand(cpu::floats(b), b.dim(1), op.trans_b), b.dim(op.trans_b ? 1 : 0),
-                         b.dim(op.trans_b ? 0 : 1), workers);
+  return cpu::pack_exponents(isa, static_cast<std::byte*>(to.data()),
+                             operand(cpu::floats(b), b.dim(1), op.trans_b), b.dim(op.trans_b ? 1 : 0),
+                             b.dim(op.trans_b ? 0 : 1), workers);
 }
-cpu::ShortProduct short_product(const Gemm& op, const Shape& a, const Shape& b) {
+cpu::ExponentPackedProduct exponent_packed_product(const Gemm& op, const Shape& a, const Shape& b) {
   const Products p = product(op, a, b);
   return {.m = p.m, .n = p.n, .k = p.k};
 }
 template <Isa isa>
-size_t short_workspace(const Gemm& op, std::span<const Shape> inputs, int) {
-  return cpu::multiply_workspace(isa, short_product(op, inputs[0], inputs[1]));
+size_t exponent_packed_workspace(const Gemm& op, std::span<const Shape> inputs, int) {
+  return cpu::multiply_workspace(isa, exponent_packed_product(op, inputs[0], inputs[1]));
 }
 template <Isa isa>
-void run_short(const Gemm& op, KernelContext& c) {
-  cpu::ShortProduct p = short_product(op, c.in(0).shape(), c.in(1).shape());
+void run_exponent_packed(const Gemm& op, KernelContext& c) {
+  cpu::ExponentPackedProduct p = exponent_packed_product(op, c.in(0).shape(), c.in(1).shape());
   p.start = start(op, c);
   cpu::multiply_operands(isa, p, c);
 }
 
-/// Of a matrix that stays as it is, for many rows.
-Verdict ask_strassen(const Gemm& op, const KernelRequest& r) {
-  if (Verdict v = ask_constant(op, r); !v.accepted) return v;
-  if (op.trans_a) return Verdict::no("A is turned");
+/// Strassen–Winograd packs B in its own type and is for many rows.
+Support supports_strassen(const Gemm& op, const KernelQuery& r) {
+  if (Support v = supports_constant(op, r); !v.accepted) return v;
+  if (op.trans_a) return Support::no("A is transposed");
   const Tensor& b = *r.inputs[1].constant;
-  return cpu::ask_strassen(r, b.type(), b.dim(op.trans_b ? 1 : 0));
+  return cpu::supports_strassen(r, b.type(), b.dim(op.trans_b ? 1 : 0));
 }
-Verdict prefer_strassen(const Gemm& op, const KernelRequest& r) {
+Support prefer_strassen(const Gemm& op, const KernelQuery& r) {
   const Tensor& b = *r.inputs[1].constant;
   return cpu::prefer_strassen(r, cpu::likely_rows(r), b.dim(op.trans_b ? 0 : 1));
 }
 template <Isa isa>
-std::optional<PackedForm> strassen_form(const Gemm& op, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> strassen_form(const Gemm& op, const KernelQuery& r, size_t i) {
   if (i != 1) return std::nullopt;
   const Tensor& b = *r.inputs[1].constant;
   return PackedForm{r.inputs[1].type,
                     {cpu::strassen_size(isa, b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1))}};
 }
 template <Isa isa>
-void pack_strassen(const Gemm& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+void pack_strassen(const Gemm& op, const KernelQuery& r, size_t, Tensor& to, Workers& workers) {
   const Tensor& b = *r.inputs[1].constant;
   const int64_t row = op.trans_b ? 1 : b.dim(1), column = op.trans_b ? b.dim(1) : 1;
   cpu::pack_strassen(isa, to.type(), to.data(), b.data(), row, column, b.dim(op.trans_b ? 1 : 0),
@@ -212,50 +210,50 @@ void cpu_gemm(KernelCatalog& k) {
     k.add<Gemm>({.op = "Gemm",
                  .name = cpu::kernel_name("gemm.constant", isa),
                  .isa = isa,
-                 .finishes = true,
+                 .fuses_epilogue = true,
                  .any_alignment = 1,
                  .strict = cpu::strict_products},
                 {.run = run<isa, true>,
-                 .ask = ask_constant,
+                 .supports = supports_constant,
                  .packed_form = packed_form<isa>,
                  .pack = pack<isa>,
                  .workspace = workspace<isa, true>});
     k.add<Gemm>({.op = "Gemm",
-                 .name = cpu::kernel_name("gemm.short", isa),
+                 .name = cpu::kernel_name("gemm.exponent_packed", isa),
                  .isa = isa,
                  .priority = 1,
-                 .finishes = true,
+                 .fuses_epilogue = true,
                  .any_alignment = 1,
                  .strict = cpu::strict_products},
-                {.run = run_short<isa>,
-                 .ask = ask_short,
-                 .prefer = prefer_short,
+                {.run = run_exponent_packed<isa>,
+                 .supports = supports_exponent_packed,
+                 .is_preferred = prefer_exponent_packed,
                  .packed_form = packed_form<isa>,
                  .pack = pack<isa>,
-                 .compact_form = short_form<isa>,
-                 .pack_compact = pack_short<isa>,
-                 .workspace = short_workspace<isa>});
+                 .compact_form = exponent_packed_form<isa>,
+                 .pack_compact = pack_exponents<isa>,
+                 .workspace = exponent_packed_workspace<isa>});
     k.add<Gemm>({.op = "Gemm",
                  .name = cpu::kernel_name("gemm.strassen", isa),
                  .isa = isa,
                  .priority = 1,
-                 .finishes = true,
+                 .fuses_epilogue = true,
                  .any_alignment = 1,
                  .strict = cpu::strict_products},
                 {.run = run_strassen<isa>,
-                 .ask = ask_strassen,
-                 .prefer = prefer_strassen,
+                 .supports = supports_strassen,
+                 .is_preferred = prefer_strassen,
                  .packed_form = strassen_form<isa>,
                  .pack = pack_strassen<isa>,
                  .workspace = strassen_workspace<isa>});
     k.add<Gemm>({.op = "Gemm",
                  .name = cpu::kernel_name("gemm", isa),
                  .isa = isa,
-                 .finishes = true,
+                 .fuses_epilogue = true,
                  .strict = cpu::strict_products},
-                {.run = run<isa, false>, .ask = ask_variable, .workspace = workspace<isa, false>});
+                {.run = run<isa, false>, .supports = supports_variable, .workspace = workspace<isa, false>});
     k.add<Gemm>({.op = "Gemm", .name = cpu::kernel_name("gemm.doubles", isa), .isa = isa},
-                {.run = run_doubles<isa>, .ask = ask_doubles, .workspace = doubles_workspace<isa>});
+                {.run = run_doubles<isa>, .supports = supports_doubles, .workspace = doubles_workspace<isa>});
   });
 }
 

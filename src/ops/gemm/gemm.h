@@ -1,6 +1,7 @@
 // Gemm: Y = alpha * A' * B' + beta * C, where A' is A or its transpose; C broadcasts to Y.
 #pragma once
 
+#include "tensor/arithmetic.h"
 #include "tensor/attributes.h"
 #include "tensor/shape_rule.h"
 
@@ -34,6 +35,13 @@ struct Gemm {
       c.require(fits, "C that broadcasts to " + c.text(y), c.text(bias));
     }
     c.output(0, y);
+  }
+
+  template <class D>
+  D operations(const OperandShapes<D>& s) const {
+    const auto& a = counting::at(s.inputs, 0);
+    if (a.size() != 2) throw counting::Unknown{};
+    return D(2) * counting::output_elements(s) * a[trans_a ? 0 : 1];
   }
 };
 

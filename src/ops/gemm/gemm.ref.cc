@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-/// factor * x; for integers truncated towards zero, and clamped where the type cannot hold it.
+/// factor * x; integers are truncated towards zero, and clamped if the type cannot hold the product.
 double times_factor(float factor, double x) { return static_cast<double>(factor) * x; }
 template <class T>
 uint64_t times_factor(float factor, uint64_t x) {

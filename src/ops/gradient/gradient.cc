@@ -1,4 +1,4 @@
-// Gradient names tensors of the graph that it stands in: where a file is read, it becomes other operators
+// Gradient names tensors of its own graph: it is replaced with other operators when a file is read
 // (src/gradient).
 #include "schema/schema.h"
 

@@ -20,7 +20,7 @@ OpCase& grid_case(CaseTable& t, const char* name, std::vector<float> x, std::vec
 }  // namespace
 
 void cases_grid_sample(CaseTable& t) {
-  // Pixel centres lie at -0.75, -0.25, 0.25, 0.75; with zeros outside, -1 is half a pixel off.
+  // Pixel centers are at -0.75, -0.25, 0.25, 0.75; with zeros outside, -1 is half a pixel off.
   grid_case(t, "linear", {-0.75f, 0, 0.25f, -1}, {0, 15, 20, 0});
   grid_case(t, "linear_off_the_right", {1, 1.25f, 5}, {15, 0, 0});
   grid_case(t, "border", {-5, 5}, {0, 30}).attribute("padding_mode", std::string("border"));
@@ -30,7 +30,7 @@ void cases_grid_sample(CaseTable& t) {
   grid_case(t, "nearest_ties_to_even", {-0.5f, 0}, {0, 20}).attribute("mode", std::string("nearest"));
   // Weights -0.09375, 0.59375, 0.59375, -0.09375.
   grid_case(t, "cubic", {0}, {15}).attribute("mode", std::string("cubic"));
-  // Each neighbor beyond the border gives way to it, not the place between them.
+  // Each neighbor beyond the border is clamped to it, not the position between them.
   grid_case(t, "cubic_border", {-1.125f, 1, 1.3f, -5}, {-0.3515625f, 30.9375f, 30, 0})
       .attribute("mode", std::string("cubic"))
       .attribute("padding_mode", std::string("border"));

@@ -1,6 +1,6 @@
 #include "ops/grid_sample/grid_sample.h"
 
-#include "ops/grid_sample/spelled.h"
+#include "ops/grid_sample/decomposition.h"
 #include "schema/downgrade.h"
 
 namespace lathe {
@@ -35,8 +35,8 @@ void declare_grid_sample(SchemaCatalog& c) {
                "(X: T1, grid: T2) -> (Y: T1) {align_corners: int = 0, padding_mode: string = 'zeros', mode: "
                "string = 'linear'} [T1: @all_13; T2: @float_13]")
       .rule<GridSample>()
-      .spelled(spelling::grid_sample)
-      .contract({.epsilons = 64});
+      .decompose(decomposition::grid_sample)
+      .tolerance({.epsilons = 64});
 }
 
 }  // namespace lathe

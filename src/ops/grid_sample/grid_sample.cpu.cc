@@ -1,12 +1,12 @@
-// GridSample of float32: the taps of some samples are worked out once for all channels. Where there are
-// enough of both, the image is turned first, so that a vector holds a pixel of many channels.
+// GridSample of float32: the taps of some samples are computed once for all channels. If there are enough of
+// both, the image is converted to nChw16c first, so that a vector holds a pixel of many channels.
 #include "ops/grid_sample/grid_sample.h"
 
 #include <algorithm>
 
-#include "cpu/ask.h"
-#include "cpu/grid.h"
-#include "cpu/transpose.h"
+#include "cpu/movement.h"
+#include "cpu/sampling.h"
+#include "cpu/support.h"
 #include "ops/compute.h"
 #include "ops/grid_sample/grid_taps.h"
 
@@ -16,8 +16,8 @@ namespace {
 using cpu::grid_block;
 using cpu::grid_lanes;
 
-/// Is an image worth turning for so many samples?
-bool worth_turning(const cpu::TurnedImage& t, int64_t area, int64_t samples) {
+/// Returns whether converting the image to nChw16c pays for so many samples.
+bool pays_nchw16c(const cpu::Nchw16cImage& t, int64_t area, int64_t samples) {
   return t.channels >= 4 && area / 4 <= samples && t.fits();
 }
 
@@ -68,16 +68,16 @@ class Sampler {
   Sampler(const GridRule& rule, KernelContext& c)
       : rule_(rule),
         g_(c.in(0), c.in(1)),
-        turned_(g_.channels, g_.area()),
-        turns_(worth_turning(turned_, g_.area(), g_.samples)),
-        memory_(turns_
-                    ? static_cast<float*>(c.workspace(static_cast<size_t>(turned_.floats()) * sizeof(float)))
+        nchw16c_(g_.channels, g_.area()),
+        uses_nchw16c_(pays_nchw16c(nchw16c_, g_.area(), g_.samples)),
+        memory_(uses_nchw16c_
+                    ? static_cast<float*>(c.workspace(static_cast<size_t>(nchw16c_.floats()) * sizeof(float)))
                     : nullptr),
         c_(c) {}
   void run() {
     for (int64_t n = 0; n < g_.batch; ++n) {
       const float* const image = cpu::floats(c_.in(0)) + n * g_.channels * g_.area();
-      if (turns_) cpu::turn_image(isa, turned_, image, memory_, c_);
+      if (uses_nchw16c_) cpu::to_nchw16c(isa, nchw16c_, image, memory_, c_);
       sample(n, image);
     }
   }
@@ -91,19 +91,19 @@ class Sampler {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t first = i * grid_block, count = std::min(grid_block, g_.samples - first);
         table.fill(cpu::floats(c_.in(1)) + (n * g_.samples + first) * g_.axes, count,
-                   turns_ ? turned_.outside() : -1);
+                   uses_nchw16c_ ? nchw16c_.outside() : -1);
         float* const to = cpu::floats(c_.out(0)) + n * g_.channels * g_.samples + first;
-        turns_ ? from_turned(table.taps(), count, to, poll)
-               : from_planes(table.taps(), image, count, to, poll);
+        uses_nchw16c_ ? from_nchw16c(table.taps(), count, to, poll)
+                      : from_planes(table.taps(), image, count, to, poll);
       }
     });
   }
-  void from_turned(const cpu::GridTaps& taps, int64_t count, float* to, Poller& poll) const {
+  void from_nchw16c(const cpu::GridTaps& taps, int64_t count, float* to, Poller& poll) const {
     float made[grid_block * grid_lanes];
-    for (int64_t block = 0; block < turned_.blocks; ++block) {
-      kernels_.sample_turned(taps, turned_.block(memory_, block), count, made);
-      cpu::turn_kernels(isa).turn(made, grid_lanes, to + block * grid_lanes * g_.samples, g_.samples, count,
-                                  turned_.lanes(block));
+    for (int64_t block = 0; block < nchw16c_.blocks; ++block) {
+      kernels_.sample_nchw16c(taps, nchw16c_.block(memory_, block), count, made);
+      cpu::transpose_kernels(isa).transpose(made, grid_lanes, to + block * grid_lanes * g_.samples,
+                                            g_.samples, count, nchw16c_.lanes(block));
       poll.did(count * (taps.count + 2));
     }
   }
@@ -118,8 +118,8 @@ class Sampler {
   const cpu::GridKernels& kernels_ = cpu::grid_kernels(isa);
   const GridRule& rule_;
   const GridGeometry g_;
-  const cpu::TurnedImage turned_;
-  const bool turns_;
+  const cpu::Nchw16cImage nchw16c_;
+  const bool uses_nchw16c_;
   float* const memory_;
   KernelContext& c_;
 };
@@ -139,16 +139,17 @@ size_t workspace(const GridSample&, std::span<const Shape> inputs, int) {
   if (count_of(image) == 0 || count_of(grid) == 0) return 0;
   const int64_t area = count_between(image, 2, image.size()),
                 samples = count_between(grid, 1, grid.size() - 1);
-  const cpu::TurnedImage turned(image[1], area);
-  return worth_turning(turned, area, samples) ? static_cast<size_t>(turned.floats()) * sizeof(float) : 0;
+  const cpu::Nchw16cImage nchw16c(image[1], area);
+  return pays_nchw16c(nchw16c, area, samples) ? static_cast<size_t>(nchw16c.floats()) * sizeof(float) : 0;
 }
 
 }  // namespace
 
 void cpu_grid_sample(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<GridSample>({.op = "GridSample", .name = cpu::kernel_name("grid_sample", isa), .isa = isa},
-                      {.run = sample_grid<isa>, .ask = cpu::ask_float32<GridSample>, .workspace = workspace});
+    k.add<GridSample>(
+        {.op = "GridSample", .name = cpu::kernel_name("grid_sample", isa), .isa = isa},
+        {.run = sample_grid<isa>, .supports = cpu::supports_float32<GridSample>, .workspace = workspace});
   });
 }
 

@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-/// Calls f(offset within a channel, weight) for every tap that lies inside.
+/// Calls f(offset within a channel, weight) for every tap inside the image.
 template <class F>
 void for_taps(const std::array<GridTaps, 3>& taps, const GridGeometry& g, F&& f) {
   for (size_t z = 0; z < static_cast<size_t>(taps[0].count); ++z)
@@ -19,7 +19,7 @@ void for_taps(const std::array<GridTaps, 3>& taps, const GridGeometry& g, F&& f)
       }
 }
 
-/// Calls f(plane of the image, place in the output, taps) for every element of the output.
+/// Calls f(plane of the image, index in the output, taps) for every element of the output.
 template <class F>
 void for_samples(const GridSample& op, const Tensor& image, const Tensor& grid, KernelContext& c, F&& f) {
   const GridGeometry g(image, grid);

@@ -1,4 +1,4 @@
-// Where GridSample samples an image, for its kernels.
+// The pixels that GridSample reads for a sample, for its kernels.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace lathe {
 
-/// The attributes, which are looked at for every sample.
+/// The attributes, decoded once because every sample reads them.
 struct GridRule {
   enum Mode : uint8_t { nearest, linear, cubic } mode;
   enum Padding : uint8_t { zeros, border, reflection } padding;
@@ -32,14 +32,14 @@ inline void check_grid(const KernelContext& c) {
     c.fail(Code::run_bad_shape, "a grid that fits the image " + describe(image), describe(grid));
 }
 
-/// What one axis contributes to one sample: up to four indices (-1: outside, counts as 0) with weights.
+/// The taps of one axis for one sample: up to four indices (-1: outside, counts as 0) with weights.
 struct GridTaps {
   int count = 1;
   std::array<int64_t, 4> index{};
   std::array<double, 4> weight{1, 0, 0, 0};
 };
 
-/// Mirrors at both borders until it is within.
+/// Mirrors x at both borders until it is between them.
 template <class F>
 F reflected(F x, F low, F high) {
   const F range = high - low;
@@ -58,12 +58,12 @@ GridTaps grid_taps(const GridRule& rule, int64_t size, F coordinate) {
   const F n = static_cast<F>(size);
   const F low = rule.align_corners ? F(0) : F(-0.5), high = rule.align_corners ? n - 1 : n - F(0.5);
   F x = rule.align_corners ? (coordinate + 1) / 2 * (n - 1) : ((coordinate + 1) * n - 1) / 2;
-  // So far outside nothing tells one place from another; NaN lies nowhere.
+  // All positions this far outside are alike; NaN is one of them.
   x = x == x ? std::clamp(x, F(-1e9), F(1e9)) : F(-1e9);
   if (rule.mode == GridRule::nearest) x = std::nearbyint(x);
   if (x < low || x > high) {
-    // Of cubic ones each neighbor gives way to the border by itself, as where the grid comes from (PyTorch)
-    // and in ONNX Runtime: the standard only says that border values stand for places outside.
+    // In cubic mode each neighbor is clamped to the border by itself, as in PyTorch, where the operator comes
+    // from, and in ONNX Runtime: the standard only says that border values are used outside.
     if (rule.padding == GridRule::border && rule.mode != GridRule::cubic) x = std::clamp(x, F(0), n - 1);
     if (rule.padding == GridRule::reflection) x = reflected(x, low, high);
   }

@@ -2,7 +2,7 @@
 
 namespace lathe {
 
-/// Without anybody's library: a map of two pixels, a bitmap of one.
+/// Formats that need no library: a map of two pixels, a bitmap of one.
 void cases_image(CaseTable& t) {
   const std::vector<uint8_t> map{'P', '6',  ' ', '2', ' ', '1', ' ', '2', '5',
                                  '5', '\n', 10,  20,  200, 255, 0,   128};

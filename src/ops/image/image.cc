@@ -9,7 +9,7 @@ void declare_image(SchemaCatalog& c) {
       .version(20,
                "(encoded_stream: T1) -> (image: T2) {pixel_format: string = 'RGB'} [T1: uint8; T2: uint8]")
       .rule<ImageDecoder>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

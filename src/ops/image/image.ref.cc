@@ -8,11 +8,11 @@
 namespace lathe {
 namespace {
 
-/// What one picture may take, its pixels and what decoding them needs: headers of some bytes can claim any
+/// The greatest memory for one picture, its pixels and its decoding: headers of some bytes can claim any
 /// size.
-constexpr uint64_t most_bytes = uint64_t{512} << 20;
+constexpr uint64_t max_bytes = uint64_t{512} << 20;
 
-/// What the component calls back; exceptions wait until it has returned.
+/// The callbacks of the component; exceptions are rethrown after it has returned.
 struct Caller {
   KernelContext& context;
   int64_t channels;
@@ -48,7 +48,7 @@ void decode_image(const ImageDecoder& op, KernelContext& c) {
   ImageCall call{.file = static_cast<const uint8_t*>(file.data()),
                  .bytes = file.bytes(),
                  .format = format,
-                 .most_bytes = most_bytes,
+                 .max_bytes = max_bytes,
                  .caller = &caller,
                  .allocate = Caller::allocate,
                  .go_on = Caller::go_on};
@@ -61,8 +61,8 @@ void decode_image(const ImageDecoder& op, KernelContext& c) {
     case ImageAnswer::not_an_image:
     case ImageAnswer::damaged:
     case ImageAnswer::unsupported:
-      // The standard wants an empty picture in its place. What was decoded before the damage showed is not
-      // kept.
+      // The standard requires an empty picture instead. Pixels that were decoded before the damage are
+      // dropped.
       c.set(0, Tensor(DataType::uint8, Shape{0, 0, caller.channels}));
       return;
     case ImageAnswer::left_out:
@@ -70,7 +70,7 @@ void decode_image(const ImageDecoder& op, KernelContext& c) {
              "install " + why + " and build the component again");
     case ImageAnswer::too_large:
       c.fail(Code::run_too_large,
-             "a picture that takes at most " + std::to_string(most_bytes >> 20) + " MiB to decode", why,
+             "a picture that takes at most " + std::to_string(max_bytes >> 20) + " MiB to decode", why,
              "make the picture smaller");
     case ImageAnswer::stopped:
       break;

@@ -90,7 +90,7 @@ void cases_integer_matmul(CaseTable& t) {
       .input<float>({}, {0.75f})
       .input<uint8_t>({}, {100})
       .expect<uint8_t>({2, 3}, {100, 100, 100, 100, 100, 100});
-  t.add("QLinearMatMul", "ties go to the even neighbour before the zero point is added")
+  t.add("QLinearMatMul", "ties go to the even neighbor before the zero point is added")
       .input<uint8_t>({3, 1}, {1, 3, 5})
       .input<float>({}, {0.5f})
       .input<uint8_t>({}, {0})

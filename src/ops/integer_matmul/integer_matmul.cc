@@ -1,25 +1,25 @@
 #include "ops/integer_matmul/integer_matmul.h"
 
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
 /// Scales of 16 bits as float32, which is what they are multiplied in.
-std::vector<ValueId> qlinear_matmul(SpellContext& c) {
+std::vector<ValueId> qlinear_matmul(DecomposeContext& c) {
   std::vector<ValueId> inputs = c.node().inputs;
   for (size_t i : {1, 4, 6}) inputs[i] = widened(c, inputs[i]);
-  if (c.opset() < 10) unsaid({}, {});
-  if (inputs == c.node().inputs) unsaid("matrices of int8 or uint8", c.input_type(0).str(false));
+  if (c.opset() < 10) unsupported({}, {});
+  if (inputs == c.node().inputs) unsupported("matrices of int8 or uint8", c.input_type(0).str(false));
   return {one(c, "QLinearMatMul", std::move(inputs))};
 }
 
-/// In int32, less the zero points: one for all, or for each row of the one and each column of the other.
-std::vector<ValueId> matmul_integer(SpellContext& c) {
-  if (c.opset() >= 10) unsaid({}, {});
+/// Subtracts the zero points in int32: one for all, or for each row of A and each column of B.
+std::vector<ValueId> matmul_integer(DecomposeContext& c) {
+  if (c.opset() >= 10) unsupported({}, {});
   const auto shifted = [&](size_t i) {
     const ValueId v = cast(c, input(c, i), DataType::int32);
     if (!has(c, i + 2)) return v;
@@ -32,7 +32,7 @@ std::vector<ValueId> matmul_integer(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_integer_matmul(SchemaCatalog& c) {
   c.add("MatMulInteger")
@@ -40,15 +40,15 @@ void declare_integer_matmul(SchemaCatalog& c) {
                "(A: T1, B: T2, a_zero_point?: T1, b_zero_point?: T2) -> (Y: T3) [T1: int8 uint8; T2: int8 "
                "uint8; T3: int32]")
       .rule<MatMulInteger>()
-      .spelled(spelling::matmul_integer)
-      .contract({.exact = true});
+      .decompose(decomposition::matmul_integer)
+      .tolerance({.exact = true});
   c.add("ConvInteger")
       .version(10,
                "(x: T1, w: T2, x_zero_point?: T1, w_zero_point?: T2) -> (y: T3) {group: int = 1, pads: ints, "
                "strides: ints, dilations: ints, kernel_shape: ints, auto_pad: string = 'NOTSET'} [T1: int8 "
                "uint8; T2: int8 uint8; T3: int32]")
       .rule<ConvInteger>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("QLinearMatMul")
       .version(10,
                "(a: T1, a_scale: float, a_zero_point: T1, b: T2, b_scale: float, b_zero_point: T2, y_scale: "
@@ -60,8 +60,8 @@ void declare_integer_matmul(SchemaCatalog& c) {
           "float8e4m3fnuz float8e5m2 float8e5m2fnuz; T2: int8 uint8 float8e4m3fn float8e4m3fnuz float8e5m2 "
           "float8e5m2fnuz; T3: int8 uint8 float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz]")
       .rule<QLinearMatMul>()
-      .spelled(spelling::qlinear_matmul)
-      .contract({.exact = true});
+      .decompose(decomposition::qlinear_matmul)
+      .tolerance({.exact = true});
   c.add("QLinearConv")
       .version(10,
                "(x: T1, x_scale: float, x_zero_point: T1, w: T2, w_scale: float, w_zero_point: T2, y_scale: "
@@ -69,7 +69,7 @@ void declare_integer_matmul(SchemaCatalog& c) {
                "dilations: ints, kernel_shape: ints, auto_pad: string = 'NOTSET'} [T1: int8 uint8; T2: int8 "
                "uint8; T3: int8 uint8; T4: int32]")
       .rule<QLinearConv>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

@@ -3,22 +3,22 @@
 // each; A has one of each.
 #include "ops/integer_matmul/integer_matmul.h"
 
-#include "cpu/ask.h"
-#include "cpu/bytes_gemm.h"
+#include "cpu/quantized.h"
+#include "cpu/support.h"
 #include "ops/integer_matmul/quantization.h"
 
 namespace lathe {
 namespace {
 
-/// Where the three find their inputs.
-struct Places {
+/// The indices of the inputs of the three operators.
+struct InputIndices {
   size_t b, a_zero, b_zero, a_scale, b_scale, c_scale, c_zero;
 };
-constexpr Places integer_places{1, 2, 3, none, none, none, none};
-constexpr Places scaled_places{1, 2, 3, 4, 5, none, none};
-constexpr Places linear_places{3, 2, 5, 1, 4, 6, 7};
+constexpr InputIndices integer_inputs{1, 2, 3, none, none, none, none};
+constexpr InputIndices scaled_inputs{1, 2, 3, 4, 5, none, none};
+constexpr InputIndices linear_inputs{3, 2, 5, 1, 4, 6, 7};
 
-/// Is B [n, k]?
+/// Returns whether B is [n, k].
 template <class Op>
 bool transposed(const Op& op) {
   if constexpr (requires { op.transposed; })
@@ -27,48 +27,48 @@ bool transposed(const Op& op) {
     return false;
 }
 
-bool gives(const KernelRequest& r, DataType type) { return !r.outputs.empty() && r.outputs[0].type == type; }
+bool gives(const KernelQuery& r, DataType type) { return !r.outputs.empty() && r.outputs[0].type == type; }
 
-/// What both ask: types, and an A of one scale.
-template <const Places& at>
-std::optional<Verdict> refuse(const KernelRequest& r) {
+/// Refuses types, and scales for each row of A, that no kernel supports.
+template <const InputIndices& at>
+std::optional<Support> refuse(const KernelQuery& r) {
   for (size_t i : {size_t{0}, at.b, at.c_zero})
     if (i != none && !(cpu::has_input(r, i) && is_eight_bits(r.inputs[i].type)))
-      return Verdict::no("only int8 and uint8");
+      return Support::no("only int8 and uint8");
   for (size_t i : {at.a_scale, at.b_scale, at.c_scale})
     if (i != none && !(cpu::has_input(r, i) && r.inputs[i].type == DataType::float32))
-      return Verdict::no("only scales of float32");
+      return Support::no("only scales of float32");
   if (!gives(r, at.c_scale != none   ? r.inputs[at.c_zero].type
                 : at.a_scale != none ? DataType::float32
                                      : DataType::int32))
-    return Verdict::no("another type of result");
-  if (!r.inputs[0].shape || r.inputs[0].shape->size() < 2) return Verdict::no("A is not a matrix");
+    return Support::no("another type of result");
+  if (!r.inputs[0].shape || r.inputs[0].shape->size() < 2) return Support::no("A is not a matrix");
   for (size_t i : {at.a_zero, at.a_scale, at.c_scale, at.c_zero})
-    if (i != none && !is_single(r, i)) return Verdict::no("a scale or zero point of each row");
+    if (i != none && !is_single(r, i)) return Support::no("a scale or zero point of each row");
   return std::nullopt;
 }
 
-template <class Op, const Places& at>
-Verdict ask(const Op& op, const KernelRequest& r) {
+template <class Op, const InputIndices& at>
+Support supports(const Op& op, const KernelQuery& r) {
   if (auto no = refuse<at>(r)) return *no;
   const Tensor* b = cpu::constant_input(r, at.b);
-  if (!b || b->rank() != 2) return Verdict::no("B is not a constant matrix");
+  if (!b || b->rank() != 2) return Support::no("B is not a constant matrix");
   for (size_t i : {at.b_zero, at.b_scale})
     if (i != none && !is_for_columns(r, i, b->dim(transposed(op) ? 0 : 1)))
-      return Verdict::no("scales or zero points of B that are neither one nor one for each column");
-  return Verdict::yes();
+      return Support::no("scales or zero points of B that are neither one nor one for each column");
+  return Support::yes();
 }
 
-template <class Op, const Places& at>
-std::optional<PackedForm> packed_form(const Op& op, const KernelRequest& r, size_t i) {
+template <class Op, const InputIndices& at>
+std::optional<PackedForm> packed_form(const Op& op, const KernelQuery& r, size_t i) {
   if (i != at.b) return std::nullopt;
   const Tensor& b = *r.inputs[at.b].constant;
   const int64_t k = b.dim(transposed(op) ? 1 : 0), n = b.dim(transposed(op) ? 0 : 1);
   return PackedForm{DataType::int8, {cpu::packed_matrix_bytes(k, n)}};
 }
 
-template <class Op, const Places& at>
-void pack(const Op& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+template <class Op, const InputIndices& at>
+void pack(const Op& op, const KernelQuery& r, size_t, Tensor& to, Workers& workers) {
   const Tensor& b = *r.inputs[at.b].constant;
   const int64_t k = b.dim(transposed(op) ? 1 : 0), n = b.dim(transposed(op) ? 0 : 1);
   cpu::pack_matrix({b.data(), b.type() == DataType::int8, transposed(op)}, k, n, to.as<int8_t>().data(),
@@ -84,21 +84,21 @@ struct Scratch {
         columns(cpu::panels(n) * cpu::panel_filters) {
     for (size_t i = 0; i + 1 < a.size(); ++i) m *= a[i];
     product = 2 * columns * static_cast<int64_t>(sizeof(float));
-    bytes = static_cast<size_t>(product) + cpu::byte_product_workspace(isa, m, k);
+    bytes = static_cast<size_t>(product) + cpu::int8_product_workspace(isa, m, k);
   }
   int64_t m, n, k, columns, product = 0;
   size_t bytes = 0;
 };
 
-template <class Op, const Places& at, Isa isa>
+template <class Op, const InputIndices& at, Isa isa>
 size_t workspace(const Op& op, std::span<const Shape> inputs, int) {
   return Scratch(isa, inputs[0], inputs[at.b], transposed(op)).bytes;
 }
 
 /// The product as all of its inputs but the packed B say, with vectors for `columns` columns.
-template <const Places& at>
-cpu::ByteProduct described(KernelContext& c, int64_t columns, int32_t* zeros, float* scales,
-                           cpu::ByteProduct p) {
+template <const InputIndices& at>
+cpu::Int8Product described(KernelContext& c, int64_t columns, int32_t* zeros, float* scales,
+                           cpu::Int8Product p) {
   const Tensor &a = c.in(0), &b = c.in(at.b);
   Tensor& y = c.out(0);
   p.a = static_cast<const uint8_t*>(a.data());
@@ -125,27 +125,27 @@ cpu::ByteProduct described(KernelContext& c, int64_t columns, int32_t* zeros, fl
   return p;
 }
 
-template <class Op, const Places& at, Isa isa>
+template <class Op, const InputIndices& at, Isa isa>
 void run(const Op& op, KernelContext& c) {
   const Scratch s(isa, c.in(0).shape(), c.in(at.b).shape(), transposed(op));
   auto* const zeros = static_cast<int32_t*>(c.workspace(s.bytes));
   auto* const scales = reinterpret_cast<float*>(zeros + s.columns);
-  cpu::ByteProduct p = described<at>(c, s.columns, zeros, scales, {.m = s.m, .n = s.n, .k = s.k});
+  cpu::Int8Product p = described<at>(c, s.columns, zeros, scales, {.m = s.m, .n = s.n, .k = s.k});
   p.b = c.packed(at.b)->template as<int8_t>().data();
-  cpu::multiply_bytes(isa, p, reinterpret_cast<char*>(zeros) + s.product, c);
+  cpu::multiply_int8(isa, p, reinterpret_cast<char*>(zeros) + s.product, c);
 }
 
-// Where only the run knows B.
+// Kernels for a B that only the run knows.
 
-template <class Op, const Places& at>
-Verdict ask_computed(const Op& op, const KernelRequest& r) {
+template <class Op, const InputIndices& at>
+Support supports_computed(const Op& op, const KernelQuery& r) {
   if (auto no = refuse<at>(r)) return *no;
-  if (transposed(op)) return Verdict::no("B is transposed");
-  if (r.inputs[at.b].constant) return Verdict::no("B is constant");
-  if (!r.inputs[at.b].shape || r.inputs[at.b].shape->size() < 2) return Verdict::no("B is not a matrix");
+  if (transposed(op)) return Support::no("B is transposed");
+  if (r.inputs[at.b].constant) return Support::no("B is constant");
+  if (!r.inputs[at.b].shape || r.inputs[at.b].shape->size() < 2) return Support::no("B is not a matrix");
   for (size_t i : {at.b_zero, at.b_scale})
-    if (i != none && !is_single(r, i)) return Verdict::no("a scale or zero point of each column");
-  return Verdict::yes();
+    if (i != none && !is_single(r, i)) return Support::no("a scale or zero point of each column");
+  return Support::yes();
 }
 
 /// Products of matrices, each with a B of its own, or all of A's rows with one B.
@@ -184,18 +184,18 @@ struct ComputedScratch {
     packed = 2 * columns * static_cast<int64_t>(sizeof(float));
     terms = packed + lines(cpu::packed_matrix_bytes(p.k, p.n));
     product = terms + lines(cpu::quads(p.k) * cpu::quad * static_cast<int64_t>(sizeof(int64_t)));
-    bytes = static_cast<size_t>(product) + cpu::byte_product_workspace(isa, p.m, p.k);
+    bytes = static_cast<size_t>(product) + cpu::int8_product_workspace(isa, p.m, p.k);
   }
   int64_t columns, packed, terms, product;
   size_t bytes;
 };
 
-template <class Op, const Places& at, Isa isa>
+template <class Op, const InputIndices& at, Isa isa>
 size_t workspace_computed(const Op&, std::span<const Shape> inputs, int) {
   return ComputedScratch(isa, Products(inputs[0], inputs[at.b])).bytes;
 }
 
-template <class Op, const Places& at, Isa isa>
+template <class Op, const InputIndices& at, Isa isa>
 void run_computed(const Op&, KernelContext& c) {
   const Tensor& b = c.in(at.b);
   const Products all(c.in(0).shape(), b.shape());
@@ -203,7 +203,7 @@ void run_computed(const Op&, KernelContext& c) {
   auto* const memory = static_cast<char*>(c.workspace(s.bytes));
   auto* const zeros = reinterpret_cast<int32_t*>(memory);
   auto* const packed = reinterpret_cast<int8_t*>(memory + s.packed);
-  const cpu::ByteProduct first =
+  const cpu::Int8Product first =
       described<at>(c, s.columns, zeros, reinterpret_cast<float*>(zeros + s.columns),
                     {.m = all.m, .n = all.n, .k = all.k, .b = packed});
   int64_t held = -1;  // the B that is packed
@@ -214,25 +214,25 @@ void run_computed(const Op&, KernelContext& c) {
           {static_cast<const char*>(b.data()) + matrix * all.k * all.n, b.type() == DataType::int8, false},
           all.k, all.n, packed, reinterpret_cast<int64_t*>(memory + s.terms), c);
     held = matrix;
-    cpu::ByteProduct p = first;
+    cpu::Int8Product p = first;
     p.a += all.at(i, all.a_steps) * all.m * all.k;
     if (p.ints) p.ints += c_at;
     if (p.floats) p.floats += c_at;
     if (p.bytes) p.bytes += c_at;
     p.first_row = i * all.m;
-    cpu::multiply_bytes(isa, p, memory + s.product, c);
+    cpu::multiply_int8(isa, p, memory + s.product, c);
   }
 }
 
-template <class Op, const Places& at, Isa isa>
+template <class Op, const InputIndices& at, Isa isa>
 void add(KernelCatalog& k, const char* op, const char* name, const char* domain = "") {
   k.add<Op>({.op = op,
              .domain = domain,
              .name = cpu::kernel_name(name, isa),
              .isa = isa,
-             .finishes = at.a_scale != none && at.c_scale == none},
+             .fuses_epilogue = at.a_scale != none && at.c_scale == none},
             {.run = run<Op, at, isa>,
-             .ask = ask<Op, at>,
+             .supports = supports<Op, at>,
              .packed_form = packed_form<Op, at>,
              .pack = pack<Op, at>,
              .workspace = workspace<Op, at, isa>});
@@ -240,23 +240,24 @@ void add(KernelCatalog& k, const char* op, const char* name, const char* domain 
              .domain = domain,
              .name = cpu::kernel_name(std::string(name) + ".computed", isa),
              .isa = isa,
-             .finishes = at.a_scale != none && at.c_scale == none},
+             .fuses_epilogue = at.a_scale != none && at.c_scale == none},
             {.run = run_computed<Op, at, isa>,
-             .ask = ask_computed<Op, at>,
+             .supports = supports_computed<Op, at>,
              .workspace = workspace_computed<Op, at, isa>});
 }
 
 }  // namespace
 
-/// Of the other file.
+/// Defined in integer_matmul_conv.cpu.cc.
 void cpu_integer_conv(KernelCatalog& k);
 
 void cpu_integer_matmul(KernelCatalog& k) {
+  k.replaces("ScaledMatMulInteger", {"Gemm", "MatMul", "MatMulInteger"});
   cpu_integer_conv(k);
   cpu::for_each_isa([&]<Isa isa>() {
-    add<MatMulInteger, integer_places, isa>(k, "MatMulInteger", "matmul_integer");
-    add<QLinearMatMul, linear_places, isa>(k, "QLinearMatMul", "qlinear_matmul");
-    add<ScaledMatMulInteger, scaled_places, isa>(k, "ScaledMatMulInteger", "scaled_matmul_integer", "lathe");
+    add<MatMulInteger, integer_inputs, isa>(k, "MatMulInteger", "matmul_integer");
+    add<QLinearMatMul, linear_inputs, isa>(k, "QLinearMatMul", "qlinear_matmul");
+    add<ScaledMatMulInteger, scaled_inputs, isa>(k, "ScaledMatMulInteger", "scaled_matmul_integer", "lathe");
   });
 }
 

@@ -3,10 +3,11 @@
 
 #include "ops/conv/conv.h"
 #include "ops/matmul/matmul.h"
+#include "tensor/arithmetic.h"
 
 namespace lathe {
 
-/// Which axis of a matrix a vector of scales or zero points runs along.
+/// The axis of a matrix that a vector of scales or zero points runs along.
 enum class QuantizedAlong : uint8_t { rows, columns };
 
 /// Refuses a scale or zero point at `input` that is neither one number, nor a vector along the rows (or
@@ -29,8 +30,8 @@ void require_quantization(const ShapeContext<D>& c, size_t input, const std::vec
             c.text(c.shape(input)) + " for " + c.text(data));
 }
 
-/// Refuses a scale or zero point at `input` that is neither one number nor, where `channels` is given, a
-/// vector of one for each.
+/// Refuses a scale or zero point at `input` that is neither one number nor, with `channels`, a vector of one
+/// for each.
 template <class D>
 void require_channel_quantization(const ShapeContext<D>& c, size_t input, const D* channels,
                                   const char* what) {
@@ -53,10 +54,15 @@ struct MatMulInteger {
     require_quantization(c, 2, c.shape(0), QuantizedAlong::rows, "a_zero_point");
     require_quantization(c, 3, c.shape(1), QuantizedAlong::columns, "b_zero_point");
   }
+
+  template <class D>
+  D operations(const OperandShapes<D>& s) const {
+    return counting::matrix_product(s);
+  }
 };
 
-/// lathe.ScaledMatMulInteger: the product as floats, times (a_scale * b_scale). The builder puts it in; it
-/// stands in plans, never in graphs.
+/// lathe.ScaledMatMulInteger: the product as floats, times (a_scale * b_scale). The builder inserts it; it
+/// occurs in plans, never in graphs.
 ///   A, B […, k, n] or a transposed matrix [n, k], a_zero_point, b_zero_point, a_scale, b_scale → Y
 struct ScaledMatMulInteger {
   bool transposed = false;
@@ -79,10 +85,15 @@ struct ScaledMatMulInteger {
     for (size_t i : {3u, 5u}) require_channel_quantization(c, i, &y.back(), "scales or zero points of B");
     c.output(0, std::move(y));
   }
+
+  template <class D>
+  D operations(const OperandShapes<D>& s) const {
+    return counting::matrix_product(s);
+  }
 };
 
-/// y = round(a * b * a_scale * b_scale / y_scale) + y_zero_point, clamped to the type of y; a and b stand for
-/// their differences to their zero points.
+/// y = round(a * b * a_scale * b_scale / y_scale) + y_zero_point, clamped to the type of y; a and b are
+/// differences to their zero points.
 struct QLinearMatMul {
   void fields(auto&&) {}
   template <class D>
@@ -95,6 +106,11 @@ struct QLinearMatMul {
     require_quantization(c, 6, y, QuantizedAlong::rows, "y_scale");
     require_quantization(c, 7, y, QuantizedAlong::rows, "y_zero_point");
     c.output(0, std::move(y));
+  }
+
+  template <class D>
+  D operations(const OperandShapes<D>& s) const {
+    return counting::matrix_product(s);
   }
 };
 
@@ -119,6 +135,11 @@ struct QLinearConv : Conv {
     require_channel_quantization(c, 5, &c.shape(3)[0], "w_zero_point");
     require_channel_quantization<D>(c, 6, nullptr, "y_scale");
     require_channel_quantization<D>(c, 7, nullptr, "y_zero_point");
+  }
+
+  template <class D>
+  D operations(const OperandShapes<D>& s) const {
+    return counting::convolution(s, 3);
   }
 };
 

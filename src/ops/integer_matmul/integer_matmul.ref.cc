@@ -11,12 +11,12 @@ namespace {
 inline constexpr Types<int8_t, uint8_t, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ>
     quantized_types;
 
-/// A scale or zero point as it lies over data of some shape: at(i) is the one for element i.
+/// A scale or zero point that broadcasts to data of some shape: at(i) is the one for element i.
 class Quantization {
  public:
   Quantization(const Tensor* p, const Shape& data, QuantizedAlong along, double fallback, KernelContext& c)
       : data_(data), strides_(data.size(), 0), values_(c.scratch()) {
-    if (!p || count_of(data) == 0) {  // of no elements none has one of its own
+    if (!p || count_of(data) == 0) {  // no elements need one
       values_.push_back(fallback);
       return;
     }
@@ -52,7 +52,7 @@ class Quantization {
 const Tensor* optional_input(KernelContext& c, size_t i) { return c.has(i) ? &c.in(i) : nullptr; }
 
 /// Elements less their zero points: exact in float.
-Tensor centred(const Tensor& q, const Quantization& zero_point, KernelContext& c) {
+Tensor centered(const Tensor& q, const Quantization& zero_point, KernelContext& c) {
   Tensor x = temporary(c, DataType::float32, q.shape());
   for_type(q.type(), quantized_types, [&]<class T> {
     const T* from = q.as<T>().data();
@@ -65,7 +65,7 @@ Tensor centred(const Tensor& q, const Quantization& zero_point, KernelContext& c
   return x;
 }
 /// The same with one zero point for each index of the first axis.
-Tensor centred_filters(const Tensor& w, const Tensor* zero_point, KernelContext& c) {
+Tensor centered_filters(const Tensor& w, const Tensor* zero_point, KernelContext& c) {
   Tensor x = temporary(c, DataType::float32, w.shape());
   const int64_t filter = w.dim(0) ? w.size() / w.dim(0) : 0;
   for_type(w.type(), quantized_types, [&]<class T> {
@@ -96,7 +96,7 @@ void check_scale(KernelContext& c, size_t input, bool divides) {
   }
 }
 
-/// Stores round(x) + zero in an integer type, x + zero in a narrow float, clamped to what the type holds.
+/// Stores round(x) + zero in an integer type, x + zero in a narrow float, clamped to the type's range.
 template <class T>
 T quantized(float x, double zero) {
   if constexpr (std::is_integral_v<T>)
@@ -107,9 +107,9 @@ T quantized(float x, double zero) {
 
 void matmul_integer(const MatMulInteger&, KernelContext& c) {
   const Tensor &a = c.in(0), &b = c.in(1);
-  const Tensor x = centred(a, Quantization(optional_input(c, 2), a.shape(), QuantizedAlong::rows, 0, c), c);
+  const Tensor x = centered(a, Quantization(optional_input(c, 2), a.shape(), QuantizedAlong::rows, 0, c), c);
   const Tensor y =
-      centred(b, Quantization(optional_input(c, 3), b.shape(), QuantizedAlong::columns, 0, c), c);
+      centered(b, Quantization(optional_input(c, 3), b.shape(), QuantizedAlong::columns, 0, c), c);
   int32_t* to = c.out(0).as<int32_t>().data();
   const MatMulSizes s(a.shape(), b.shape());
   s.for_each_matrix([&](int64_t at_a, int64_t at_b, int64_t at_y) {
@@ -128,8 +128,8 @@ void qlinear_matmul(const QLinearMatMul&, KernelContext& c) {
   const Tensor &a = c.in(0), &b = c.in(3);
   Tensor& out = c.out(0);
   const auto rows = QuantizedAlong::rows, columns = QuantizedAlong::columns;
-  const Tensor x = centred(a, Quantization(&c.in(2), a.shape(), rows, 0, c), c);
-  const Tensor y = centred(b, Quantization(&c.in(5), b.shape(), columns, 0, c), c);
+  const Tensor x = centered(a, Quantization(&c.in(2), a.shape(), rows, 0, c), c);
+  const Tensor y = centered(b, Quantization(&c.in(5), b.shape(), columns, 0, c), c);
   const Quantization a_scale(&c.in(1), a.shape(), rows, 1, c), b_scale(&c.in(4), b.shape(), columns, 1, c);
   const Quantization y_scale(&c.in(6), out.shape(), rows, 1, c), y_zero(&c.in(7), out.shape(), rows, 0, c);
   const MatMulSizes s(a.shape(), b.shape());
@@ -153,8 +153,8 @@ void qlinear_matmul(const QLinearMatMul&, KernelContext& c) {
 }
 
 void conv_integer(const ConvInteger& op, KernelContext& c) {
-  const Tensor x = centred(c.in(0), Quantization(optional_input(c, 2), {}, QuantizedAlong::rows, 0, c), c);
-  const Tensor w = centred_filters(c.in(1), optional_input(c, 3), c);
+  const Tensor x = centered(c.in(0), Quantization(optional_input(c, 2), {}, QuantizedAlong::rows, 0, c), c);
+  const Tensor w = centered_filters(c.in(1), optional_input(c, 3), c);
   Tensor& y = c.out(0);
   const ConvSizes s(x.shape(), w.shape(), op.group, op.axes(x.shape(), w.shape(), y.shape()));
   convolve<double>(s, x.as<float>().data(), w.as<float>().data(), c,
@@ -168,8 +168,8 @@ void qlinear_conv(const QLinearConv& op, KernelContext& c) {
   check_scale(c, 1, false);
   check_scale(c, 4, false);
   check_scale(c, 6, true);
-  const Tensor x = centred(c.in(0), Quantization(&c.in(2), {}, QuantizedAlong::rows, 0, c), c);
-  const Tensor w = centred_filters(c.in(3), &c.in(5), c);
+  const Tensor x = centered(c.in(0), Quantization(&c.in(2), {}, QuantizedAlong::rows, 0, c), c);
+  const Tensor w = centered_filters(c.in(3), &c.in(5), c);
   Tensor& y = c.out(0);
   const ConvSizes s(x.shape(), w.shape(), op.group, op.axes(x.shape(), w.shape(), y.shape()));
   const auto x_scale = static_cast<float>(load_double(c.in(1), 0));

@@ -1,22 +1,21 @@
 // ConvInteger and QLinearConv of plain images with constant weights, of any zero points, in groups, over up
 // to three spatial axes: windows become the rows of a matrix, some at a time, which is multiplied with the
-// filters. What quantized networks are mostly made of does not come here: the builder lets it stay in channel
-// blocks.
+// filters. Most layers of quantized networks do not use this: the builder keeps them in channel blocks.
 #include <cstring>
 
-#include "cpu/bytes_gemm.h"
+#include "cpu/quantized.h"
 #include "ops/integer_matmul/integer_matmul.h"
 #include "ops/integer_matmul/quantization.h"
 
 namespace lathe {
 namespace {
 
-/// Where the two find their inputs.
-struct Places {
+/// The indices of the inputs of the two operators.
+struct InputIndices {
   size_t x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias;
 };
-constexpr Places integer_places{none, 2, 1, none, 3, none, none, none};
-constexpr Places linear_places{1, 2, 3, 4, 5, 6, 7, 8};
+constexpr InputIndices integer_inputs{none, 2, 1, none, 3, none, none, none};
+constexpr InputIndices linear_inputs{1, 2, 3, 4, 5, 6, 7, 8};
 
 /// Bytes of windows that are multiplied at once.
 constexpr int64_t strip_bytes = int64_t{1} << 18;
@@ -40,14 +39,15 @@ struct Sizes {
   int64_t taps = 1, in_plane = 1, out_plane = 1, terms = 0, strip = 0, columns = 0;
 };
 
-/// Where the scratch lies: windows, their products, three numbers for each filter, what multiplying takes.
+/// Offsets in the scratch memory: windows, their products, three numbers for each filter, the product's
+/// workspace.
 struct Scratch {
   Scratch(Isa isa, const Sizes& s, int64_t result) {
     const auto lines = [](int64_t n) { return (n + 63) / 64 * 64; };
     products = lines(s.strip * s.terms);
     numbers = products + lines(s.strip * s.filters * result);
     rest = numbers + 3 * s.columns * static_cast<int64_t>(sizeof(int32_t));
-    bytes = static_cast<size_t>(rest) + cpu::byte_product_workspace(isa, s.strip, s.terms);
+    bytes = static_cast<size_t>(rest) + cpu::int8_product_workspace(isa, s.strip, s.terms);
   }
   int64_t products, numbers, rest;
   size_t bytes;
@@ -69,31 +69,31 @@ Shape output_shape(const Op& op, const Shape& x, const Shape& w) {
   return Shape(out.shape.begin(), out.shape.end());
 }
 
-template <class Op, const Places& at>
-Verdict ask(const Op& op, const KernelRequest& r) {
+template <class Op, const InputIndices& at>
+Support supports(const Op& op, const KernelQuery& r) {
   for (size_t i : {size_t{0}, at.w, at.y_zero})
     if (i != none && !(cpu::has_input(r, i) && is_eight_bits(r.inputs[i].type)))
-      return Verdict::no("only int8 and uint8");
+      return Support::no("only int8 and uint8");
   for (size_t i : {at.x_scale, at.w_scale, at.y_scale})
     if (i != none && !(cpu::has_input(r, i) && r.inputs[i].type == DataType::float32))
-      return Verdict::no("only scales of float32");
+      return Support::no("only scales of float32");
   const DataType result = at.y_zero == none ? DataType::int32 : r.inputs[at.y_zero].type;
-  if (r.outputs.empty() || r.outputs[0].type != result) return Verdict::no("another type of result");
+  if (r.outputs.empty() || r.outputs[0].type != result) return Support::no("another type of result");
   if (at.bias != none && cpu::has_input(r, at.bias) && r.inputs[at.bias].type != DataType::int32)
-    return Verdict::no("only a bias of int32");
+    return Support::no("only a bias of int32");
   const Tensor* w = cpu::constant_input(r, at.w);
-  if (!w) return Verdict::no("the weights are not constant");
-  if (w->rank() < 3 || w->rank() > 5) return Verdict::no("neither one nor two nor three spatial axes");
+  if (!w) return Support::no("the weights are not constant");
+  if (w->rank() < 3 || w->rank() > 5) return Support::no("neither one nor two nor three spatial axes");
   for (size_t i : {at.x_zero, at.x_scale, at.y_scale, at.y_zero})
-    if (i != none && !is_single(r, i)) return Verdict::no("scales or zero points of channels");
+    if (i != none && !is_single(r, i)) return Support::no("scales or zero points of channels");
   for (size_t i : {at.w_zero, at.w_scale})
     if (i != none && !is_for_columns(r, i, w->dim(0)))
-      return Verdict::no("scales or zero points that are neither one nor one for each filter");
+      return Support::no("scales or zero points that are neither one nor one for each filter");
   // Packing comes before the shape rule when a plan is opened.
   const int64_t group = op.group;
   if (group < 1 || group > INT32_MAX || w->dim(0) % group != 0 || !op.window.counts_fit(w->rank() - 2))
-    return Verdict::no("attributes that do not fit the weights");
-  return Verdict::yes();
+    return Support::no("attributes that do not fit the weights");
+  return Support::yes();
 }
 
 /// Bytes of one group's packed weights, in whole lines.
@@ -102,14 +102,14 @@ int64_t group_bytes(const Shape& w, int64_t group) {
   return (cpu::packed_bytes(w[0] / group, cpu::quads(terms) * cpu::quad) + 63) / 64 * 64;
 }
 
-template <class Op, const Places& at>
-std::optional<PackedForm> packed_form(const Op& op, const KernelRequest& r, size_t i) {
+template <class Op, const InputIndices& at>
+std::optional<PackedForm> packed_form(const Op& op, const KernelQuery& r, size_t i) {
   if (i != at.w) return std::nullopt;
   return PackedForm{DataType::int8, {op.group * group_bytes(r.inputs[i].constant->shape(), op.group)}};
 }
 
-template <class Op, const Places& at>
-void pack(const Op& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+template <class Op, const InputIndices& at>
+void pack(const Op& op, const KernelQuery& r, size_t, Tensor& to, Workers& workers) {
   const Tensor& w = *r.inputs[at.w].constant;
   std::memset(to.data(), 0, to.bytes());
   if (w.size() == 0) return;
@@ -121,13 +121,13 @@ void pack(const Op& op, const KernelRequest& r, size_t, Tensor& to, Workers& wor
         terms, filters, to.as<int8_t>().data() + g * bytes, workers);
 }
 
-template <class Op, const Places& at, Isa isa>
+template <class Op, const InputIndices& at, Isa isa>
 size_t workspace(const Op& op, std::span<const Shape> inputs, int) {
   const Shape y = output_shape(op, inputs[0], inputs[at.w]);
   return Scratch(isa, Sizes(op, inputs[0], inputs[at.w], y), at.y_zero == none ? 4 : 1).bytes;
 }
 
-/// What the window of an output pixel sees, tap by tap: f(tap, offset in the plane, or -1 outside).
+/// Calls f(tap, offset in the plane, or -1 outside) for each tap of the window of an output pixel.
 template <class F>
 void for_each_tap(const Sizes& s, int64_t pixel, F&& f) {
   for (int64_t tap = 0; tap < s.taps; ++tap) {
@@ -178,7 +178,7 @@ const T* of_group(std::span<const T> all, int64_t first, int64_t n, int64_t colu
   return to;
 }
 
-template <class Op, const Places& at, Isa isa>
+template <class Op, const InputIndices& at, Isa isa>
 void run(const Op& op, KernelContext& c) {
   using Result = std::conditional_t<at.y_zero == none, int32_t, uint8_t>;
   const Tensor &x = c.in(0), &w = c.in(at.w);
@@ -191,7 +191,7 @@ void run(const Op& op, KernelContext& c) {
   auto* const biases = zeros + s.columns;
   auto* const scales = reinterpret_cast<float*>(biases + s.columns);
   const int32_t x_zero = zero_of(optional_input(c, at.x_zero), 0);
-  cpu::ByteProduct p{.n = s.filters, .k = s.terms};
+  cpu::Int8Product p{.n = s.filters, .k = s.terms};
   p.a = memory;
   p.a_signed = x.type() == DataType::int8;
   p.a_zero = x_zero + (p.a_signed ? 128 : 0);
@@ -227,7 +227,7 @@ void run(const Op& op, KernelContext& c) {
         p.m = std::min(s.strip, s.out_plane - at_pixel);
         gather(s, static_cast<const uint8_t*>(x.data()) + (n * s.group + g) * s.channels * s.in_plane,
                static_cast<uint8_t>(x_zero), at_pixel, p.m, memory, c);
-        cpu::multiply_bytes(isa, p, memory + scratch.rest, c);
+        cpu::multiply_int8(isa, p, memory + scratch.rest, c);
         scatter(s, results, p.m,
                 static_cast<Result*>(y.data()) + (n * s.group * s.filters + first) * s.out_plane + at_pixel,
                 c);
@@ -235,11 +235,11 @@ void run(const Op& op, KernelContext& c) {
   }
 }
 
-template <class Op, const Places& at, Isa isa>
+template <class Op, const InputIndices& at, Isa isa>
 void add(KernelCatalog& k, const char* op, const char* name) {
   k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa},
             {.run = run<Op, at, isa>,
-             .ask = ask<Op, at>,
+             .supports = supports<Op, at>,
              .packed_form = packed_form<Op, at>,
              .pack = pack<Op, at>,
              .workspace = workspace<Op, at, isa>});
@@ -250,8 +250,8 @@ void add(KernelCatalog& k, const char* op, const char* name) {
 void cpu_integer_conv(KernelCatalog& k);
 void cpu_integer_conv(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    add<ConvInteger, integer_places, isa>(k, "ConvInteger", "conv_integer");
-    add<QLinearConv, linear_places, isa>(k, "QLinearConv", "qlinear_conv");
+    add<ConvInteger, integer_inputs, isa>(k, "ConvInteger", "conv_integer");
+    add<QLinearConv, linear_inputs, isa>(k, "QLinearConv", "qlinear_conv");
   });
 }
 

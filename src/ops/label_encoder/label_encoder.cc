@@ -6,7 +6,7 @@
 namespace lathe {
 namespace {
 
-/// One list of words, for which their places in it stood.
+/// In version 1 there is one list of strings, whose indices are the other labels.
 void label_encoder_2_from_1(UpgradeContext& u) {
   Attributes& a = u.node().attributes;
   const auto words = a.get<std::vector<std::string>>("classes_strings", {});
@@ -51,20 +51,20 @@ void declare_label_encoder(SchemaCatalog& c) {
                "[T1: string int64 float int32 int16 double; T2: string int64 float int32 int16 double]")
       .rule<LabelEncoder>()
       .output_type(values_type)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("ai.onnx.ml", "CategoryMapper")
       .version(1,
                "(X: T1) -> (Y: T2) {cats_int64s: ints, cats_strings: strings, default_int64: int = -1, "
                "default_string: string = '_Unused'} [T1: string int64; T2: string int64]")
       .rule<CategoryMapper>()
       .output_type(other_kind)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("ai.onnx.ml", "OneHotEncoder")
       .version(1,
                "(X: T) -> (Y: float) {cats_int64s: ints, cats_strings: strings, zeros: int = 1} "
                "[T: string int64 int32 float double]")
       .rule<OneHotEncoder>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 // clang-format on
 

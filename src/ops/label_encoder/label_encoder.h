@@ -1,4 +1,4 @@
-// LabelEncoder, CategoryMapper, OneHotEncoder: words and numbers for each other, from a list.
+// LabelEncoder, CategoryMapper, OneHotEncoder: strings and numbers are mapped to each other by lists.
 #pragma once
 
 #include <optional>
@@ -88,7 +88,7 @@ struct CategoryMapper {
 struct OneHotEncoder {
   std::vector<int64_t> cats_int64s;
   std::vector<std::string> cats_strings;
-  bool zeros = true;  // what is no category is all 0, or else refused
+  bool zeros = true;  // other elements become all 0, or else are refused
   void fields(auto&& f) {
     f("cats_int64s", cats_int64s);
     f("cats_strings", cats_strings);

@@ -8,7 +8,7 @@
 namespace lathe {
 namespace {
 
-/// What finds a key: NaN is one key whatever its bits, and zero is one whatever its sign.
+/// The key in maps: NaN is one key whatever its bits, and zero is one whatever its sign.
 template <class T>
 auto key_of(const T& v) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
@@ -22,35 +22,35 @@ auto key_of(const T& v) {
 
 constexpr Types<std::string, int64_t, float, int32_t, int16_t, double> label_types;
 
-/// Where each key stands in a list, the last of equal ones.
+/// The index of each key in a list, the last of equal ones.
 template <class T>
-class Places {
+class KeyIndices {
  public:
-  Places(std::span<const T> keys, Poller& poll) {
+  KeyIndices(std::span<const T> keys, Poller& poll) {
     for (size_t i = 0; i < keys.size(); ++i) {
       poll.did(64);
-      places_[key_of(keys[i])] = i;
+      indices_[key_of(keys[i])] = i;
     }
   }
   std::optional<size_t> find(const T& v) const {
-    const auto at = places_.find(key_of(v));
-    return at == places_.end() ? std::nullopt : std::optional(at->second);
+    const auto at = indices_.find(key_of(v));
+    return at == indices_.end() ? std::nullopt : std::optional(at->second);
   }
 
  private:
-  std::unordered_map<decltype(key_of(T())), size_t> places_;
+  std::unordered_map<decltype(key_of(T())), size_t> indices_;
 };
 
-/// Each element by its place among the keys: what stands there in `values`, or `otherwise`.
+/// Looks up each element among the keys: gives the element of `values` at its index, or `otherwise`.
 template <class From, class To>
 void look_up(KernelContext& c, std::span<const From> keys, std::span<const To> values, const To& otherwise) {
   Poller poll(c);
-  const Places<From> places(keys, poll);
+  const KeyIndices<From> indices(keys, poll);
   const auto in = c.in(0).as<From>();
   const auto out = c.out(0).as<To>();
   for (size_t i = 0; i < in.size(); ++i) {
     poll.did(64);
-    const auto at = places.find(in[i]);
+    const auto at = indices.find(in[i]);
     out[i] = at ? values[*at] : otherwise;
   }
 }
@@ -94,10 +94,10 @@ void one_hot_encode(const OneHotEncoder& op, KernelContext& c) {
   const auto out = c.out(0).as<float>();
   Poller poll(c);
   poll.fill(out.data(), static_cast<int64_t>(out.size()), 0.0f);
-  const auto encode = [&](const auto& places, auto&& element) {
+  const auto encode = [&](const auto& indices, auto&& element) {
     for (int64_t i = 0; i < x.size(); ++i) {
       poll.did(64);
-      const auto at = places.find(element(i));
+      const auto at = indices.find(element(i));
       if (at)
         out[static_cast<size_t>(i) * op.categories() + *at] = 1;
       else if (!op.zeros)
@@ -108,10 +108,10 @@ void one_hot_encode(const OneHotEncoder& op, KernelContext& c) {
   if ((x.type() == DataType::string) == op.cats_strings.empty())
     c.fail(Code::node_bad_type, "categories of the kind of the input", std::string(name_of(x.type())));
   if (x.type() == DataType::string)
-    encode(Places<std::string>(op.cats_strings, poll),
+    encode(KeyIndices<std::string>(op.cats_strings, poll),
            [&](int64_t i) -> const std::string& { return x.as<std::string>()[static_cast<size_t>(i)]; });
   else
-    encode(Places<int64_t>(op.cats_int64s, poll),
+    encode(KeyIndices<int64_t>(op.cats_int64s, poll),
            [&](int64_t i) { return is_integer(x.type()) ? load_int(x, i) : cut(load_double(x, i)); });
 }
 

@@ -2,12 +2,12 @@
 
 #include <limits>
 
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
 
-/// Without a past the state is of the query's type.
+/// Without a past the state has the query's type.
 DataType state_type(const Node& n, std::span<const ValueType> inputs) {
   const bool past = n.inputs.size() > 3 && n.inputs[3] != no_id;
   return inputs[past ? 3 : 0].elem;
@@ -15,11 +15,11 @@ DataType state_type(const Node& n, std::span<const ValueType> inputs) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// One step of all heads, inputs [batch, heads and sizes]: what it reads, and the state that it leaves.
+/// One step of all heads, inputs [batch, heads and sizes]: its output, and the next state.
 struct Step {
   const LinearAttention& op;
   ValueId query, key, value, decay = no_id, beta = no_id;
@@ -52,12 +52,12 @@ ValueType at_step(const ValueType& t) {
   return r;
 }
 
-ValueId size_of_heads(SpellContext& c, ValueId v, int64_t heads) {
+ValueId size_of_heads(DecomposeContext& c, ValueId v, int64_t heads) {
   return one(c, "Div", {length(c, v, 2), int_scalar(c, heads)});
 }
 
 /// A scan along the steps that carries the state.
-std::vector<ValueId> linear_attention(SpellContext& c) {
+std::vector<ValueId> linear_attention(DecomposeContext& c) {
   const auto op = decode<LinearAttention>(c.node().attributes);
   const DataType type = elem_of(c, input(c, 0));
   std::vector<ValueId> inputs{no_id};
@@ -96,12 +96,12 @@ std::vector<ValueId> linear_attention(SpellContext& c) {
   return {cast(c, made[1], type), cast(c, made[0], state_is)};
 }
 
-/// A convolution of what the state and the input are beside each other.
-std::vector<ValueId> causal_conv(SpellContext& c) {
+/// A convolution of the concatenated state and input.
+std::vector<ValueId> causal_conv(DecomposeContext& c) {
   const auto op = decode<CausalConvWithState>(c.node().attributes);
   const DataType type = elem_of(c, input(c, 0));
   const auto channels = known(size_of(c, input(c, 1), 0));
-  if (!channels) unsaid("a known number of channels", c.input_type(1).str());
+  if (!channels) unsupported("a known number of channels", c.input_type(1).str());
   const ValueId x = widened(c, input(c, 0)), weight = widened(c, input(c, 1));
   ValueId before = no_id;
   if (has(c, 3)) {
@@ -122,7 +122,7 @@ std::vector<ValueId> causal_conv(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_linear_attention(SchemaCatalog& c) {
   c.add("LinearAttention")
@@ -132,17 +132,17 @@ void declare_linear_attention(SchemaCatalog& c) {
                "= 0, update_rule: string = 'gated_delta'} [T: float16 bfloat16 float; S: float16 bfloat16 "
                "float]")
       .rule<LinearAttention>()
-      .spelled(spelling::linear_attention)
+      .decompose(decomposition::linear_attention)
       .output_type(state_type, 1)
-      .contract({.epsilons = 64, .per_reduced = true});
+      .tolerance({.epsilons = 64, .per_reduced = true});
   c.add("CausalConvWithState")
       .version(
           27,
           "(input: T, weight: T, bias?: T, past_state?: T) -> (output: T, present_state: T) {activation: "
           "string = 'none'} [T: float float16 bfloat16]")
       .rule<CausalConvWithState>()
-      .spelled(spelling::causal_conv)
-      .contract({.epsilons = 8, .per_reduced = true});
+      .decompose(decomposition::causal_conv)
+      .tolerance({.epsilons = 8, .per_reduced = true});
 }
 
 }  // namespace lathe

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cpu/ask.h"
+#include "cpu/attention.h"
 #include "cpu/ceil_of.h"
 #include "cpu/elementwise.h"
-#include "cpu/linear_attention.h"
+#include "cpu/support.h"
 #include "cpu/tasks.h"
 #include "ops/compute.h"
 #include "tensor/dim_math.h"
@@ -163,11 +163,11 @@ class FilteredLines {
         out_(floats(c.out(0))),
         last_(c.outputs() > 1 && c.wants(1) ? floats(c.out(1)) : nullptr) {}
 
-  void run(int64_t task, float* room, KernelContext& c) const {
+  void run(int64_t task, float* scratch, KernelContext& c) const {
     Poller poll(c);
     const int64_t begin = task * lines_together, end = std::min(lines_, begin + lines_together);
     for (int64_t line = begin; line < end; ++line) {
-      filter(line, room, poll);
+      filter(line, scratch, poll);
       if (last_) copy(line, length_ - before_, before_, last_ + line * before_);
       poll.did(k_);
     }
@@ -179,12 +179,12 @@ class FilteredLines {
   }
 
  private:
-  void filter(int64_t line, float* room, Poller& poll) const {
+  void filter(int64_t line, float* scratch, Poller& poll) const {
     const int64_t channel = line % channels_;
     for (int64_t t = 0; t < length_; t += steps_at_once) {
       const int64_t n = std::min(steps_at_once, length_ - t);
-      copy(line, t - before_, before_ + n, room);
-      kernels_.filter(room, filters_ + channel * k_, k_, bias_ ? bias_[channel] : 0,
+      copy(line, t - before_, before_ + n, scratch);
+      kernels_.filter(scratch, filters_ + channel * k_, k_, bias_ ? bias_[channel] : 0,
                       out_ + line * length_ + t, n);
       poll.did((k_ + 1) * n);
     }
@@ -223,11 +223,13 @@ void cpu_linear_attention(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<LinearAttention>(
         {.op = "LinearAttention", .name = cpu::kernel_name("linear_attention", isa), .isa = isa},
-        {.run = linear_attention<isa>, .ask = cpu::ask_float32<LinearAttention>, .workspace = workspace});
+        {.run = linear_attention<isa>,
+         .supports = cpu::supports_float32<LinearAttention>,
+         .workspace = workspace});
     k.add<CausalConvWithState>(
         {.op = "CausalConvWithState", .name = cpu::kernel_name("causal_conv", isa), .isa = isa},
         {.run = causal_conv<isa>,
-         .ask = cpu::ask_float32<CausalConvWithState>,
+         .supports = cpu::supports_float32<CausalConvWithState>,
          .workspace = filter_workspace});
   });
 }

@@ -17,7 +17,7 @@ struct Head {
       for (int64_t j = 0; j < d_v; ++j) state[i * d_v + j] *= factor;
     }
   }
-  /// change = beta (change - what the state has for this key)
+  /// change = beta (change - the state's value for this key)
   void correct(const double* key, double beta) {
     for (int64_t i = 0; i < d_k; ++i)
       for (int64_t j = 0; j < d_v; ++j) change[j] -= key[i] * state[i * d_v + j];

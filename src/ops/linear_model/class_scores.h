@@ -1,4 +1,4 @@
-// What the classifiers of ai.onnx.ml make of scores: post_transform, and two scores where one says both.
+// post_transform and the labels of classes, which the classifiers of ai.onnx.ml share.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace lathe {
 
 enum class PostTransform : uint8_t { none, softmax, logistic, softmax_zero, probit };
 
-/// Nothing where there is none of that name.
+/// Nothing if there is no transform of that name.
 inline std::optional<PostTransform> post_transform(std::string_view name) {
   constexpr std::string_view names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
   for (size_t i = 0; i < std::size(names); ++i)
@@ -35,8 +35,8 @@ inline PostTransform transform_named(const std::string& name, KernelContext& c) 
 
 inline double logistic(double v) { return 1 / (1 + std::exp(-v)); }
 
-/// The quantile of the normal distribution, with the error function's inverse after Winitzki (2008): what
-/// other implementations of these operators take for it, exact to some thousandths.
+/// The quantile of the normal distribution, by the approximation of the error function's inverse of Winitzki
+/// (2008), as in other implementations of these operators; exact to some thousandths.
 inline double probit(double p) {
   const double x = 2 * p - 1, log = std::log((1 - x) * (1 + x));
   if ((1 - x) * (1 + x) == 0) return 0;
@@ -44,7 +44,7 @@ inline double probit(double p) {
   return std::copysign(1.41421356 * std::sqrt(std::sqrt(v * v - log / a) - v), x);
 }
 
-/// One row of scores.
+/// Transforms one row of scores.
 inline void transform(std::span<double> scores, PostTransform how) {
   if (scores.empty()) return;
   switch (how) {
@@ -58,7 +58,7 @@ inline void transform(std::span<double> scores, PostTransform how) {
       return;
     case PostTransform::softmax:
     case PostTransform::softmax_zero: {
-      // What is 0 has no share where zeros stay.
+      // SOFTMAX_ZERO gives scores of 0 no share.
       const double greatest = *std::max_element(scores.begin(), scores.end());
       double sum = 0;
       for (double& v : scores) {
@@ -75,7 +75,8 @@ inline void store_row(Tensor& out, int64_t row, std::span<const double> scores) 
     store_double(out, row * static_cast<int64_t>(scores.size()) + static_cast<int64_t>(k), scores[k]);
 }
 
-/// The labels of a classifier: numbers or words. A label that is not listed is its number, or no word.
+/// The labels of a classifier: integers or strings. A class that is not listed has its index or an empty
+/// string.
 struct ClassLabels {
   std::span<const int64_t> numbers;
   std::span<const std::string> words;

@@ -5,7 +5,7 @@
 
 namespace lathe {
 
-/// Words where there are any, else numbers.
+/// Strings if there are any, else integers.
 inline DataType label_type(const Node& n, std::span<const ValueType>) {
   return n.attributes.get<std::vector<std::string>>("classlabels_strings", {}).empty() ? DataType::int64
                                                                                        : DataType::string;

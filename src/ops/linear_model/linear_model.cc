@@ -11,7 +11,7 @@ void declare_linear_model(SchemaCatalog& c) {
                "(X: T) -> (Y: float) {post_transform: string = 'NONE', coefficients: floats, "
                "intercepts: floats, targets: int = 1} [T: float double int64 int32]")
       .rule<LinearRegressor>()
-      .contract({.epsilons = 64});
+      .tolerance({.epsilons = 64});
   c.add("ai.onnx.ml", "LinearClassifier")
       .version(1,
                "(X: T1) -> (Y: T2, Z: float) {coefficients: floats!, intercepts: floats, "
@@ -19,14 +19,14 @@ void declare_linear_model(SchemaCatalog& c) {
                "post_transform: string = 'NONE'} [T1: float double int64 int32; T2: string int64]")
       .rule<LinearClassifier>()
       .output_type(label_type)
-      .contract({.epsilons = 64});
+      .tolerance({.epsilons = 64});
   c.add("ai.onnx.ml", "SVMRegressor")
       .version(1,
                "(X: T) -> (Y: float) {kernel_type: string = 'LINEAR', kernel_params: floats, "
                "support_vectors: floats, one_class: int = 0, coefficients: floats, n_supports: int = 0, "
                "post_transform: string = 'NONE', rho: floats} [T: float double int64 int32]")
       .rule<SVMRegressor>()
-      .contract({.epsilons = 64});
+      .tolerance({.epsilons = 64});
   c.add("ai.onnx.ml", "SVMClassifier")
       .version(1,
                "(X: T1) -> (Y: T2, Z: float) {kernel_type: string = 'LINEAR', kernel_params: floats, "
@@ -35,7 +35,7 @@ void declare_linear_model(SchemaCatalog& c) {
                "classlabels_ints: ints} [T1: float double int64 int32; T2: string int64]")
       .rule<SVMClassifier>()
       .output_type(label_type)
-      .contract({.epsilons = 64});
+      .tolerance({.epsilons = 64});
 }
 // clang-format on
 

@@ -34,7 +34,7 @@ struct LinearRegressor {
   }
 };
 
-struct Labelled {
+struct Labeled {
   std::vector<int64_t> classlabels_ints;
   std::vector<std::string> classlabels_strings;
   void fields(auto&& f) {
@@ -49,13 +49,13 @@ struct Labelled {
   }
 };
 
-/// As many scores as intercepts; one score for two labels says both.
-struct LinearClassifier : Labelled {
+/// There are as many scores as intercepts; for two labels one score may count for both.
+struct LinearClassifier : Labeled {
   std::vector<float> coefficients, intercepts;  // [scores, F], [scores]
   int64_t multi_class = 0;                      // changes no result
   std::string post_transform = "NONE";
   void fields(auto&& f) {
-    Labelled::fields(f);
+    Labeled::fields(f);
     f("coefficients", coefficients);
     f("intercepts", intercepts);
     f("multi_class", multi_class);
@@ -107,12 +107,12 @@ struct SVMRegressor : SupportVectors {
   }
 };
 
-struct SVMClassifier : SupportVectors, Labelled {
+struct SVMClassifier : SupportVectors, Labeled {
   std::vector<float> prob_a, prob_b;       // of a sigmoid for each pair of classes
   std::vector<int64_t> vectors_per_class;  // none: coefficients [classes, F] for the features themselves
   void fields(auto&& f) {
     SupportVectors::fields(f);
-    Labelled::fields(f);
+    Labeled::fields(f);
     f("prob_a", prob_a);
     f("prob_b", prob_b);
     f("vectors_per_class", vectors_per_class);
@@ -120,7 +120,8 @@ struct SVMClassifier : SupportVectors, Labelled {
   bool is_linear() const {
     return std::all_of(vectors_per_class.begin(), vectors_per_class.end(), [](int64_t n) { return n == 0; });
   }
-  /// Columns: a probability or score for each class; or one for each pair of classes; a single one says both.
+  /// The number of columns: a probability or score for each class, or one for each pair of classes; a single
+  /// score of two classes becomes two.
   size_t scores() const {
     const size_t classes = std::max<size_t>(labels(), 1);
     const size_t computed = is_linear() || !prob_a.empty() ? classes : classes * (classes - 1) / 2;

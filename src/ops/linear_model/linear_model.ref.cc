@@ -66,7 +66,7 @@ void regress(const LinearRegressor& op, KernelContext& c) {
                 });
 }
 
-/// One score for two labels: what it says of the second, it says against the first.
+/// Two scores from one for two labels: that of the first is the negative of the second.
 std::array<double, 2> both_of(double score, PostTransform after) {
   std::array<double, 2> both{-score, score};
   transform(both, after);
@@ -112,7 +112,7 @@ void classify(const LinearClassifier& op, KernelContext& c) {
   });
 }
 
-/// What support vectors are compared by.
+/// The kernel function that compares support vectors.
 class VectorKernel {
  public:
   VectorKernel(const SupportVectors& op, bool linear, KernelContext& c) {
@@ -183,9 +183,9 @@ void svm_regress(const SVMRegressor& op, KernelContext& c) {
   }
 }
 
-/// Probabilities of k classes from those of pairs [k, k] (Wu, Lin and Weng 2004, their second way): the p
-/// that minimises the sum over pairs of (r_ji p_i - r_ij p_j)², found by going round the classes until
-/// nothing moves any more.
+/// Probabilities of k classes from those of pairs [k, k] (Wu, Lin and Weng 2004, their second method): the p
+/// that minimizes the sum over pairs of (r_ji p_i - r_ij p_j)², found by iteration over the classes until it
+/// converges.
 void couple(std::span<const double> pairs, std::span<double> p, std::pmr::memory_resource* memory,
             Poller& poll) {
   const size_t k = p.size();
@@ -281,7 +281,7 @@ class PairwiseMachine {
   }
 
  private:
-  /// The vectors of class `of`, weighted as row `row` of the coefficients says.
+  /// The sum of class `of`'s vectors, weighted by row `row` of the coefficients.
   double sum(size_t of, size_t row, Poller& poll) const {
     const size_t end = starts_[of] + static_cast<size_t>(op_.vectors_per_class[of]);
     double s = 0;

@@ -1,12 +1,12 @@
 #include "ops/loop/loop.h"
 
 #include "ops/body_types.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
 
-/// What the loop itself passes to its body: scalars, or tensors of one element where the body declares those.
+/// The type of what the loop itself passes to its body: a scalar, or one element if the body declares rank 1.
 ValueType counter_type(const Graph& body, size_t input, DataType type) {
   const auto& declared =
       body.inputs().size() > input ? body.value(body.inputs()[input]).type.shape : std::nullopt;
@@ -17,8 +17,8 @@ bool is_true(const Tensor* t) {
   return t && t->size() == 1 && t->type() == DataType::boolean && t->as<bool>()[0];
 }
 
-/// How often the loop runs, where only its trip count ends it: its condition is true at the start and handed
-/// on.
+/// The number of iterations, if only the trip count ends the loop: its condition is true at the start and
+/// passed on.
 std::optional<Dim> trips(const InferContext& c, const Graph& body) {
   const auto& inputs = c.node().inputs;
   const bool starts = inputs.size() < 2 || inputs[1] == no_id || is_true(c.fact(1).constant);
@@ -70,14 +70,14 @@ void infer_loop(InferContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// Before version 11 something had to be handed on.
-std::vector<ValueId> loop(SpellContext& c) {
+/// Before version 11 a Loop needs a state.
+std::vector<ValueId> loop(DecomposeContext& c) {
   const Node node = c.node();
-  if (c.opset() >= 11 || node.inputs.size() > 2) unsaid({}, {});
+  if (c.opset() >= 11 || node.inputs.size() > 2) unsupported({}, {});
   const Graph& own = *node.body("body");
   auto body = std::make_shared<Graph>(&c.graph());
   std::vector<ValueId> given;
@@ -97,7 +97,7 @@ std::vector<ValueId> loop(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_loop(SchemaCatalog& c) {
   c.add("Loop")
@@ -129,9 +129,9 @@ void declare_loop(SchemaCatalog& c) {
                "(M?: I, cond?: B, v_initial~0: V) -> (v_final_and_scan_outputs~1: V) {body: graph!} [V: "
                "@all_ir13 seq(@all_ir13) optional(@all_ir13) optional(seq(@all_13)); I: int64; B: bool]")
       .rule<Loop>()
-      .spelled(spelling::loop)
+      .decompose(decomposition::loop)
       .infer(infer_loop)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

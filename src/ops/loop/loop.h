@@ -1,4 +1,4 @@
-// Loop: a body run many times, with states that it hands on and outputs that pile up.
+// Loop: a body run many times, with states that it passes on and outputs that are stacked.
 #pragma once
 
 #include "tensor/attributes.h"

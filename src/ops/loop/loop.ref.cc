@@ -8,8 +8,8 @@ namespace {
 /// Scan outputs of one name, one after another in memory that grows.
 class ScanPile {
  public:
-  /// `most`: how many there will be at most.
-  explicit ScanPile(int64_t most) : most_(most) {}
+  /// `max_rounds`: how many there will be at most.
+  explicit ScanPile(int64_t max_rounds) : max_rounds_(max_rounds) {}
   void push(const Tensor& each, KernelContext& c) {
     if (count_ == 0) {
       type_ = each.type();
@@ -37,11 +37,11 @@ class ScanPile {
   }
 
  private:
-  /// All that there will be where that is little, else twice as many as there are.
+  /// The capacity: all elements that may come if they are small, else twice as many as there are.
   int64_t slots(const Tensor& each) const {
     constexpr int64_t little = 1 << 16;  // bytes
     const int64_t first = std::max<int64_t>(8, little / static_cast<int64_t>(each.bytes()));
-    return std::min(most_, std::max(2 * count_, first));
+    return std::min(max_rounds_, std::max(2 * count_, first));
   }
   void grow(DataType bytes, int64_t slots, KernelContext& c) {
     Shape larger = shape_;
@@ -72,7 +72,7 @@ class ScanPile {
   DataType type_ = DataType::undefined;
   Shape shape_;  // of each
   Tensor pile_;  // at least count_ of them
-  int64_t count_ = 0, most_;
+  int64_t count_ = 0, max_rounds_;
 };
 
 bool loop_condition(const Value& v, KernelContext& c) {
@@ -81,7 +81,7 @@ bool loop_condition(const Value& v, KernelContext& c) {
   return v.tensor().as<bool>()[0];
 }
 
-/// A number of the loop's own, as the body wants it: a scalar, or a list of one.
+/// A number of the loop itself in the rank that the body declares: a scalar, or a list of one.
 template <class T>
 Tensor loop_counter(T& v, const KernelBody& body, size_t input) {
   return Tensor::view(type_of<T>, body.input_rank(input) == 1 ? Shape{1} : Shape{}, &v);

@@ -1,15 +1,15 @@
 #include "ops/loss/loss.h"
 
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// What was expected of the right classes, weighted; those to ignore weigh nothing.
-std::vector<ValueId> negative_log_likelihood(SpellContext& c) {
+/// Negates the log probabilities of the targets and weights them; the weight of those to ignore is 0.
+std::vector<ValueId> negative_log_likelihood(DecomposeContext& c) {
   if (c.opset() >= 12) return in_wider_types(c);
   const auto op = decode<NegativeLogLikelihoodLoss>(c.node().attributes);
   const ValueId x = widened(c, input(c, 0));
@@ -48,7 +48,7 @@ std::vector<ValueId> negative_log_likelihood(SpellContext& c) {
   return {cast(c, each, elem_of(c, input(c, 0)))};
 }
 
-std::vector<ValueId> softmax_cross_entropy(SpellContext& c) {
+std::vector<ValueId> softmax_cross_entropy(DecomposeContext& c) {
   if (c.opset() >= 12) return in_wider_types(c);
   const ValueId given = input(c, 0);
   const DataType type = elem_of(c, given);
@@ -60,7 +60,7 @@ std::vector<ValueId> softmax_cross_entropy(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_loss(SchemaCatalog& c) {
   c.add("NegativeLogLikelihoodLoss")
@@ -74,8 +74,8 @@ void declare_loss(SchemaCatalog& c) {
                "(input: T, target: Tind, weight?: T) -> (loss: T) {ignore_index: int, reduction: string = "
                "'mean'} [T: @float_13; Tind: @index]")
       .rule<NegativeLogLikelihoodLoss>()
-      .spelled(spelling::negative_log_likelihood)
-      .contract({.epsilons = 8, .per_reduced = true});
+      .decompose(decomposition::negative_log_likelihood)
+      .tolerance({.epsilons = 8, .per_reduced = true});
   c.add("SoftmaxCrossEntropyLoss")
       .version(12,
                "(scores: T, labels: Tind, weights?: T) -> (output: T, log_prob?: T) {ignore_index: int, "
@@ -84,8 +84,8 @@ void declare_loss(SchemaCatalog& c) {
                "(scores: T, labels: Tind, weights?: T) -> (output: T, log_prob?: T) {ignore_index: int, "
                "reduction: string = 'mean'} [T: @float_13; Tind: @index]")
       .rule<SoftmaxCrossEntropyLoss>()
-      .spelled(spelling::softmax_cross_entropy)
-      .contract({.epsilons = 8, .per_reduced = true});
+      .decompose(decomposition::softmax_cross_entropy)
+      .tolerance({.epsilons = 8, .per_reduced = true});
 }
 
 }  // namespace lathe

@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-/// What each class costs where it is the right one: `log_probabilities` are [N, C, inner].
+/// Computes the losses of the targets and reduces them: `log_probabilities` are [N, C, inner].
 void losses(const NegativeLogLikelihoodLoss& op, KernelContext& c, const Tensor& log_probabilities) {
   const Shape& shape = log_probabilities.shape();
   const int64_t classes = shape[1], inner = count_between(shape, 2, shape.size());

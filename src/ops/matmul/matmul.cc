@@ -1,17 +1,17 @@
 #include "ops/matmul/matmul.h"
 
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
 /// Integers, all products and then their sums.
-std::vector<ValueId> matmul(SpellContext& c) {
+std::vector<ValueId> matmul(DecomposeContext& c) {
   ValueId a = input(c, 0), b = input(c, 1);
-  if (c.opset() >= 9 || !is_integer(elem_of(c, a))) unsaid({}, {});
+  if (c.opset() >= 9 || !is_integer(elem_of(c, a))) unsupported({}, {});
   const bool row = rank_of(c, a) == 1, column = rank_of(c, b) == 1;
   if (row) a = unsqueezed(c, a, {0});
   if (column) b = unsqueezed(c, b, {1});
@@ -26,7 +26,7 @@ std::vector<ValueId> matmul(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_matmul(SchemaCatalog& c) {
   c.add("MatMul")
@@ -34,8 +34,8 @@ void declare_matmul(SchemaCatalog& c) {
       .version(9, "(A: T, B: T) -> (Y: T) [T: @wide]")
       .version(13, "(A: T, B: T) -> (Y: T) [T: @wide_13]")
       .rule<MatMul>()
-      .spelled(spelling::matmul)
-      .contract({.epsilons = 4, .per_reduced = true});
+      .decompose(decomposition::matmul)
+      .tolerance({.epsilons = 4, .per_reduced = true});
 }
 
 }  // namespace lathe

@@ -2,17 +2,15 @@
 // for other floats, and one for doubles.
 #include "ops/matmul/matmul.h"
 
-#include "cpu/ask.h"
-#include "cpu/gemm_doubles.h"
-#include "cpu/short_floats.h"
-#include "cpu/strassen.h"
+#include "cpu/gemm.h"
+#include "cpu/support.h"
 
 namespace lathe {
 namespace {
 
 using cpu::Products;
 
-/// The products that MatMul of these shapes stands for, without their data.
+/// The products of a MatMul of these shapes, without their data.
 Products products(Shape a, Shape b) {
   if (a.size() == 1) a.insert(a.begin(), 1);
   if (b.size() == 1) b.push_back(1);
@@ -48,16 +46,16 @@ Products products(Shape a, Shape b) {
   return p;
 }
 
-Verdict ask_constant(const MatMul&, const KernelRequest& r) {
+Support supports_constant(const MatMul&, const KernelQuery& r) {
   if (auto refusal = cpu::refuse_unless_float32_with_weights(r, 1)) return *refusal;
-  if (!r.inputs[1].constant) return Verdict::no("B is not a constant");
-  if (r.inputs[1].constant->rank() == 0) return Verdict::no("B is a single number");
-  return Verdict::yes();
+  if (!r.inputs[1].constant) return Support::no("B is not a constant");
+  if (r.inputs[1].constant->rank() == 0) return Support::no("B is a single number");
+  return Support::yes();
 }
-Verdict ask_variable(const MatMul&, const KernelRequest& r) {
+Support supports_variable(const MatMul&, const KernelQuery& r) {
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  if (r.inputs[1].constant) return Verdict::no("B is a constant, better packed once");
-  return Verdict::yes();
+  if (r.inputs[1].constant) return Support::no("B is a constant, better packed once");
+  return Support::yes();
 }
 
 /// A constant B: one matrix, or many.
@@ -70,14 +68,14 @@ struct Matrices {
 };
 
 template <Isa isa>
-std::optional<PackedForm> packed_form(const MatMul&, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> packed_form(const MatMul&, const KernelQuery& r, size_t i) {
   if (i != 1) return std::nullopt;
   const Matrices b(*r.inputs[1].constant);
   return PackedForm{r.inputs[1].type, {b.count * cpu::packed_b_size(cpu::gemm_kernels(isa), b.k, b.n)}};
 }
 
 template <Isa isa>
-void pack(const MatMul&, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+void pack(const MatMul&, const KernelQuery& r, size_t, Tensor& to, Workers& workers) {
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
   const Matrices b(*r.inputs[1].constant);
   const DataType type = to.type();
@@ -111,8 +109,8 @@ void run(const MatMul&, KernelContext& c) {
   cpu::multiply(g, p, c.workspace(cpu::multiply_workspace(g, p)), c);
 }
 
-Verdict ask_doubles(const MatMul&, const KernelRequest& r) {
-  return cpu::ask_type(r.inputs[0].type, Types<double>{});
+Support supports_doubles(const MatMul&, const KernelQuery& r) {
+  return cpu::supports_type(r.inputs[0].type, Types<double>{});
 }
 template <Isa isa>
 size_t doubles_workspace(const MatMul&, std::span<const Shape> inputs, int) {
@@ -127,63 +125,64 @@ void run_doubles(const MatMul&, KernelContext& c) {
   cpu::multiply(isa, p, c.workspace(cpu::multiply_doubles_workspace(isa, p.sizes)), c);
 }
 
-/// Of one constant matrix, whose floats are packed in seven eighths of their bytes.
-Verdict ask_short(const MatMul& op, const KernelRequest& r) {
-  if (Verdict v = ask_constant(op, r); !v.accepted) return v;
-  if (r.inputs[1].type != DataType::float32) return Verdict::no("only weights of float32 are made shorter");
+/// Exponent-packed floats, those of one constant matrix, take seven eighths of their bytes.
+Support supports_exponent_packed(const MatMul& op, const KernelQuery& r) {
+  if (Support v = supports_constant(op, r); !v.accepted) return v;
+  if (r.inputs[1].type != DataType::float32) return Support::no("only weights of float32 are made shorter");
   const Tensor& b = *r.inputs[1].constant;
-  if (b.rank() < 2 || Matrices(b).count != 1) return Verdict::no("B is not one matrix");
-  return Verdict::yes();
+  if (b.rank() < 2 || Matrices(b).count != 1) return Support::no("B is not one matrix");
+  return Support::yes();
 }
-Verdict prefer_short(const MatMul&, const KernelRequest& r) {
+Support prefer_exponent_packed(const MatMul&, const KernelQuery& r) {
   const Matrices b(*r.inputs[1].constant);
   const auto m = cpu::likely_rows(r);
-  return m ? cpu::prefer_short(r, *m, b.k, b.n) : Verdict::no("the number of rows is not known");
+  return m ? cpu::prefer_exponent_packed(r, *m, b.k, b.n) : Support::no("the number of rows is not known");
 }
 template <Isa isa>
-std::optional<PackedForm> short_form(const MatMul&, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> exponent_packed_form(const MatMul&, const KernelQuery& r, size_t i) {
   const Matrices b(*r.inputs[1].constant);
-  const auto size = i == 1 ? cpu::short_size(isa, cpu::ShortKind::floats, b.k, b.n) : std::nullopt;
+  const auto size =
+      i == 1 ? cpu::exponent_packed_size(isa, cpu::ExponentPackedKind::floats, b.k, b.n) : std::nullopt;
   return size ? std::optional(PackedForm{DataType::uint8, {*size}}) : std::nullopt;
 }
 template <Isa isa>
-bool pack_short(const MatMul&, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+bool pack_exponents(const MatMul&, const KernelQuery& r, size_t, Tensor& to, Workers& workers) {
   const Matrices b(*r.inputs[1].constant);
   const cpu::Operand from{cpu::floats(*r.inputs[1].constant), b.n, 1};
-  return cpu::pack_short(isa, static_cast<std::byte*>(to.data()), from, b.k, b.n, workers);
+  return cpu::pack_exponents(isa, static_cast<std::byte*>(to.data()), from, b.k, b.n, workers);
 }
-cpu::ShortProduct short_product(const Shape& a, const Shape& b) {
+cpu::ExponentPackedProduct exponent_packed_product(const Shape& a, const Shape& b) {
   const Products p = products(a, b);
   return {.m = p.m, .n = p.n, .k = p.k};
 }
 template <Isa isa>
-size_t short_workspace(const MatMul&, std::span<const Shape> inputs, int) {
-  return cpu::multiply_workspace(isa, short_product(inputs[0], inputs[1]));
+size_t exponent_packed_workspace(const MatMul&, std::span<const Shape> inputs, int) {
+  return cpu::multiply_workspace(isa, exponent_packed_product(inputs[0], inputs[1]));
 }
 template <Isa isa>
-void run_short(const MatMul&, KernelContext& c) {
-  cpu::multiply_operands(isa, short_product(c.in(0).shape(), c.in(1).shape()), c);
+void run_exponent_packed(const MatMul&, KernelContext& c) {
+  cpu::multiply_operands(isa, exponent_packed_product(c.in(0).shape(), c.in(1).shape()), c);
 }
 
-/// Of one constant matrix, for many rows.
-Verdict ask_strassen(const MatMul& op, const KernelRequest& r) {
-  if (Verdict v = ask_constant(op, r); !v.accepted) return v;
+/// Strassen–Winograd is for one constant matrix and many rows.
+Support supports_strassen(const MatMul& op, const KernelQuery& r) {
+  if (Support v = supports_constant(op, r); !v.accepted) return v;
   const Tensor& b = *r.inputs[1].constant;
-  if (b.rank() < 2 || Matrices(b).count != 1) return Verdict::no("B is not one matrix");
-  return cpu::ask_strassen(r, b.type(), Matrices(b).k);
+  if (b.rank() < 2 || Matrices(b).count != 1) return Support::no("B is not one matrix");
+  return cpu::supports_strassen(r, b.type(), Matrices(b).k);
 }
-Verdict prefer_strassen(const MatMul&, const KernelRequest& r) {
+Support prefer_strassen(const MatMul&, const KernelQuery& r) {
   const Matrices b(*r.inputs[1].constant);
   return cpu::prefer_strassen(r, cpu::likely_rows(r), b.n);
 }
 template <Isa isa>
-std::optional<PackedForm> strassen_form(const MatMul&, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> strassen_form(const MatMul&, const KernelQuery& r, size_t i) {
   if (i != 1) return std::nullopt;
   const Matrices b(*r.inputs[1].constant);
   return PackedForm{r.inputs[1].type, {cpu::strassen_size(isa, b.k, b.n)}};
 }
 template <Isa isa>
-void pack_strassen(const MatMul&, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+void pack_strassen(const MatMul&, const KernelQuery& r, size_t, Tensor& to, Workers& workers) {
   const Matrices b(*r.inputs[1].constant);
   cpu::pack_strassen(isa, to.type(), to.data(), r.inputs[1].constant->data(), b.n, 1, b.k, b.n, workers);
 }
@@ -212,50 +211,52 @@ void cpu_matmul(KernelCatalog& k) {
     k.add<MatMul>({.op = "MatMul",
                    .name = cpu::kernel_name("matmul.constant", isa),
                    .isa = isa,
-                   .finishes = true,
+                   .fuses_epilogue = true,
                    .any_alignment = 1,
                    .strict = cpu::strict_products},
                   {.run = run<isa, true>,
-                   .ask = ask_constant,
+                   .supports = supports_constant,
                    .packed_form = packed_form<isa>,
                    .pack = pack<isa>,
                    .workspace = workspace<isa, true>});
     k.add<MatMul>({.op = "MatMul",
-                   .name = cpu::kernel_name("matmul.short", isa),
+                   .name = cpu::kernel_name("matmul.exponent_packed", isa),
                    .isa = isa,
                    .priority = 1,
-                   .finishes = true,
+                   .fuses_epilogue = true,
                    .any_alignment = 1,
                    .strict = cpu::strict_products},
-                  {.run = run_short<isa>,
-                   .ask = ask_short,
-                   .prefer = prefer_short,
+                  {.run = run_exponent_packed<isa>,
+                   .supports = supports_exponent_packed,
+                   .is_preferred = prefer_exponent_packed,
                    .packed_form = packed_form<isa>,
                    .pack = pack<isa>,
-                   .compact_form = short_form<isa>,
-                   .pack_compact = pack_short<isa>,
-                   .workspace = short_workspace<isa>});
+                   .compact_form = exponent_packed_form<isa>,
+                   .pack_compact = pack_exponents<isa>,
+                   .workspace = exponent_packed_workspace<isa>});
     k.add<MatMul>({.op = "MatMul",
                    .name = cpu::kernel_name("matmul.strassen", isa),
                    .isa = isa,
                    .priority = 1,
-                   .finishes = true,
+                   .fuses_epilogue = true,
                    .any_alignment = 1,
                    .strict = cpu::strict_products},
                   {.run = run_strassen<isa>,
-                   .ask = ask_strassen,
-                   .prefer = prefer_strassen,
+                   .supports = supports_strassen,
+                   .is_preferred = prefer_strassen,
                    .packed_form = strassen_form<isa>,
                    .pack = pack_strassen<isa>,
                    .workspace = strassen_workspace<isa>});
-    k.add<MatMul>({.op = "MatMul",
-                   .name = cpu::kernel_name("matmul", isa),
-                   .isa = isa,
-                   .finishes = true,
-                   .strict = cpu::strict_products},
-                  {.run = run<isa, false>, .ask = ask_variable, .workspace = workspace<isa, false>});
-    k.add<MatMul>({.op = "MatMul", .name = cpu::kernel_name("matmul.doubles", isa), .isa = isa},
-                  {.run = run_doubles<isa>, .ask = ask_doubles, .workspace = doubles_workspace<isa>});
+    k.add<MatMul>(
+        {.op = "MatMul",
+         .name = cpu::kernel_name("matmul", isa),
+         .isa = isa,
+         .fuses_epilogue = true,
+         .strict = cpu::strict_products},
+        {.run = run<isa, false>, .supports = supports_variable, .workspace = workspace<isa, false>});
+    k.add<MatMul>(
+        {.op = "MatMul", .name = cpu::kernel_name("matmul.doubles", isa), .isa = isa},
+        {.run = run_doubles<isa>, .supports = supports_doubles, .workspace = doubles_workspace<isa>});
   });
 }
 

@@ -2,6 +2,7 @@
 // row, on the right a column, and its axis is dropped again.
 #pragma once
 
+#include "tensor/arithmetic.h"
 #include "tensor/attributes.h"
 #include "tensor/shape_rule.h"
 
@@ -30,6 +31,11 @@ struct MatMul {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     c.output(0, matmul_shape(c, 0, 1));
+  }
+
+  template <class D>
+  D operations(const OperandShapes<D>& s) const {
+    return counting::matrix_product(s);
   }
 };
 

@@ -8,7 +8,7 @@
 
 namespace lathe {
 
-/// Where an element of a matrix is: data[i * row + j * column].
+/// A matrix whose element (i, j) is data[i * row + j * column].
 template <class T>
 struct MatrixView {
   const T* data = nullptr;
@@ -90,7 +90,7 @@ struct MatMulSizes {
   }
   template <class F>
   void for_each_matrix(F&& each) const {
-    const int64_t count = m == 0 || n == 0 ? 0 : count_of(batch);  // of empty ones there may be any number
+    const int64_t count = m == 0 || n == 0 ? 0 : count_of(batch);  // there may be any number of empty ones
     for (int64_t i = 0; i < count; ++i) {
       int64_t rest = i, ia = 0, ib = 0;
       for (size_t k = batch.size(); k-- > 0; rest /= batch[k]) {

@@ -9,7 +9,7 @@ void declare_max_roi_pool(SchemaCatalog& c) {
       .version(1, "(X: T, rois: T) -> (Y: T) {pooled_shape: ints!, spatial_scale: float = 1} [T: @float]")
       .version(22, "(X: T, rois: T) -> (Y: T) {pooled_shape: ints!, spatial_scale: float = 1} [T: @float_13]")
       .rule<MaxRoiPool>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

@@ -4,10 +4,10 @@
 #include <thread>
 #include <vector>
 
-#include "cpu/ask.h"
 #include "cpu/ceil_of.h"
 #include "cpu/elementwise.h"
-#include "cpu/lines.h"
+#include "cpu/movement.h"
+#include "cpu/support.h"
 #include "ops/max_roi_pool/regions.h"
 
 namespace lathe {
@@ -77,10 +77,10 @@ void max_roi_pool(const MaxRoiPool& op, KernelContext& c) {
   float* const to = cpu::floats(c.out(0));
   const int64_t channels = x.dim(1), area = x.dim(2) * x.dim(3),
                 bins = op.pooled_shape[0] * op.pooled_shape[1];
-  // Whether or not anything is pooled.
+  // Checks all regions, even if nothing is pooled.
   for (int64_t r = 0; r < rois.dim(0); ++r) PoolRegion(op, x, rois, r, c);
   if (c.out(0).size() == 0) return;
-  // At most one piece for each thread, which takes its room once.
+  // At most one piece for each thread, which allocates its memory once.
   const int64_t planes = rois.dim(0) * channels;
   const int64_t grain =
       std::max(pooled_piece / std::max(area, bins), cpu::ceil_of(planes, int64_t{c.threads()}));
@@ -94,7 +94,7 @@ void max_roi_pool(const MaxRoiPool& op, KernelContext& c) {
   });
 }
 
-/// What each thread has of its own.
+/// The scratch memory of all threads, each of which has its own.
 std::optional<size_t> scratch(const MaxRoiPool& op, std::span<const Shape> inputs, std::span<const Shape>) {
   const auto lines = [](int64_t n, size_t each) { return cpu::whole_lines(static_cast<size_t>(n) * each); };
   const auto threads = static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
@@ -110,7 +110,7 @@ void cpu_max_roi_pool(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<MaxRoiPool>(
         {.op = "MaxRoiPool", .name = cpu::kernel_name("max_roi_pool", isa), .isa = isa, .temporaries = true},
-        {.run = max_roi_pool<isa>, .ask = cpu::ask_float32<MaxRoiPool>, .scratch = scratch});
+        {.run = max_roi_pool<isa>, .supports = cpu::supports_float32<MaxRoiPool>, .scratch = scratch});
   });
 }
 

@@ -21,7 +21,7 @@ struct PoolBin {
   }
 };
 
-/// A region of the feature map; run_bad_value where it is none.
+/// A region of the feature map; throws run_bad_value if it is none.
 struct PoolRegion {
   int64_t image;
   double corner[4];  // x1, y1, x2, y2

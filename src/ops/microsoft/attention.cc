@@ -1,5 +1,5 @@
-// Attention of many heads, plain, with its projection, and quantised; rotary embeddings. What is masked is
-// far from likely here, and impossible in the standard: a mask is a number that is added to scores.
+// Attention of many heads, plain, with its projection, and quantized; rotary embeddings. A mask becomes
+// numbers that are added to scores, because masked keys are unlikely here but impossible in the standard.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -9,7 +9,7 @@
 namespace lathe::microsoft {
 namespace {
 
-/// What queries see. Every length is a list of one number.
+/// The lengths, mask and bias that decide which keys queries see. Every length is a list of one number.
 struct Sight {
   ValueId queries, total, past = no_id;  // past: absent where there is none
   Dim batch;
@@ -18,13 +18,13 @@ struct Sight {
   bool scores_wanted = false;
 };
 
-/// Where a mask lets keys be seen: truths that broadcast to [batch, heads, queries, total].
+/// Converts the mask to booleans, true for visible keys, that broadcast to [batch, heads, queries, total].
 ValueId visible_keys(UpgradeContext& u, const Sight& s) {
   const auto shape = u.type(s.mask).shape;
   if (!shape) refuse(u, "a mask of known rank", "one of any rank");
   const ValueId none = u.add_constant(Tensor::scalar<int32_t>(0), "none");
   if (shape->size() == 4) {
-    // [batch, 1, most, most]: of all places, those of these queries.
+    // A mask [batch, 1, most, most] is for all positions; those of these queries are sliced.
     const ValueId zero = ints(u, {0}), first = s.past == no_id ? zero : s.past;
     const ValueId rows = sliced(u, s.mask, first, one(u, "Add", {first, s.queries}), 2);
     return one(u, "Greater", {sliced(u, rows, zero, s.total, 3), none});
@@ -33,8 +33,9 @@ ValueId visible_keys(UpgradeContext& u, const Sight& s) {
   if (shape->size() == 2) return unsqueezed(u, one(u, "Greater", {s.mask, none}), {1, 2});
   if (shape->size() != 1) refuse(u, "a mask of rank 1 to 4", describe(*shape));
 
-  // How many keys each sample has; then where their first one is, or what only packed kernels read.
-  // Sizes that only a run knows are taken for the first alone: the run holds them against the batch.
+  // The mask has the number of keys of each sample, then maybe their first keys or numbers for packed
+  // kernels. A size that only a run knows is assumed to be of the first kind: the run compares it with the
+  // batch.
   const Dim n = (*shape)[0];
   const bool starts = n == s.batch * Dim(2) && !(n == s.batch), packed = n == s.batch * Dim(3) + Dim(2);
   const bool plain = !starts && !packed;
@@ -53,7 +54,7 @@ ValueId visible_keys(UpgradeContext& u, const Sight& s) {
   return starts ? one(u, "And", {before_end, one(u, "GreaterOrEqual", {keys, bounds(1)})}) : before_end;
 }
 
-/// What is added to scores of type `like`; no_id: nothing. Clears `causal` where the sum says it all.
+/// The numbers added to scores of type `like`; no_id: none. Clears `causal` if they include the causal mask.
 ValueId added_to_scores(UpgradeContext& u, Sight& s, ValueId like) {
   const DataType type = u.type(like).elem;
   const float lowest = type == DataType::float16 ? -65504.0f : std::numeric_limits<float>::lowest();
@@ -61,7 +62,7 @@ ValueId added_to_scores(UpgradeContext& u, Sight& s, ValueId like) {
   ValueId added = no_id;
   if (s.mask != no_id)
     added = one(u, "Where", {visible_keys(u, s), number_like(u, 0, like), number_like(u, filter, like)});
-  // A filter next to the lowest number leaves keys that are masked as likely as those to come.
+  // If the filter is near the lowest number, keys that are masked are as likely as those to come.
   if (s.causal && (s.scores_wanted || (s.mask != no_id && filter < lowest / 2))) {
     ValueId place = count_up(u, s.queries);
     if (s.past != no_id) place = one(u, "Add", {place, s.past});
@@ -75,7 +76,7 @@ ValueId added_to_scores(UpgradeContext& u, Sight& s, ValueId like) {
   return added == no_id ? s.bias : one(u, "Add", {added, s.bias});
 }
 
-/// How many rows of the cache are there, where they lie in a buffer with room for more; a list of one.
+/// The number of rows in a KV cache whose buffer has room for more; a list of one.
 ValueId filled(UpgradeContext& u, size_t at) {
   return reshaped(u, cast(u, input(u, at), DataType::int64), {1});
 }
@@ -244,7 +245,7 @@ void rotary_embedding(UpgradeContext& u) {
   }
   ValueId positions = input(u, 1);
   if (position_rank != 2) {
-    // One number: where the first of every sequence stands.
+    // One number: the position of the first row of every sequence.
     const ValueId batch = length(u, input(u, 0), 0), words = length(u, input(u, 0), rank == 3 ? 1 : 2);
     positions =
         one(u, "Expand", {one(u, "Add", {count_up(u, words), positions}), concat(u, {batch, words}, 0)});

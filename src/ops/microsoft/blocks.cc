@@ -1,4 +1,4 @@
-// Weights of few bits with a scale for each block: DequantizeLinear's, once the numbers lie one by one.
+// Low-bit weights with a scale for each block: DequantizeLinear takes them after they are unpacked.
 #include <algorithm>
 #include <numeric>
 
@@ -7,14 +7,14 @@
 namespace lathe::microsoft {
 namespace {
 
-/// The type whose elements lie in memory as numbers of so many bits do, the lowest bits first; bytes where
-/// there is none.
+/// The type that packs numbers of so many bits, the lowest bits first; uint8 if there is none.
 DataType stored_type(int64_t bits) {
   return bits == 2 ? DataType::uint2 : bits == 4 ? DataType::uint4 : DataType::uint8;
 }
 
-/// Rows of `count` numbers out of rows of bytes, as elements of `type`. `bytes` must be of that many rows of
-/// ceil(count * bits / 8) bytes or more. Where all bits are numbers already, they are a view of the bytes.
+/// Unpacks rows of `count` numbers from rows of bytes, as elements of `type`. `bytes` must hold that many
+/// rows of ceil(count * bits / 8) bytes or more. If the packing is that of `type`, this is a view of the
+/// bytes.
 Tensor unpacked(const Tensor& bytes, int64_t rows, int64_t count, int64_t bits, DataType type) {
   const int64_t row = rows == 0 ? 0 : bytes.size() / rows;
   if (bits_of(type) == bits && count * bits == row * 8) {
@@ -36,8 +36,8 @@ ValueId byte_list(UpgradeContext& u, const std::vector<uint8_t>& v) {
   return u.add_constant(Tensor::from<uint8_t>({static_cast<int64_t>(v.size())}, v), "bytes");
 }
 
-/// The same of bytes that only a run knows, as uint8: the last axis, `size` bytes, becomes count numbers. As
-/// many numbers as end with a byte are taken together.
+/// The same for bytes that only a run knows, as uint8: the last axis, `size` bytes, becomes `count` numbers.
+/// Groups of numbers that end at a byte are unpacked together.
 ValueId unpacked(UpgradeContext& u, ValueId bytes, size_t rank, int64_t size, int64_t count, int64_t bits) {
   std::vector<int64_t> shape(rank, 0);
   const auto last = [&](int64_t n) {
@@ -100,7 +100,7 @@ ValueId numbers(UpgradeContext& u, size_t i, int64_t rows, int64_t row_bytes, in
   return unpacked(u, reshaped(u, bytes, {rows, row_bytes}), 2, row_bytes, count, bits);
 }
 
-/// As many of one number as `like` has elements. Only constants are of less than a byte.
+/// A tensor of one number in the shape of `like`. Only constants have less than a byte.
 ValueId filled_like(UpgradeContext& u, int64_t number, DataType type, ValueId like) {
   if (bits_of(type) == 8) {
     Tensor one_of_them(type, {});
@@ -143,7 +143,7 @@ ValueId as_matrix(UpgradeContext& u, ValueId v, const BitMatrix& w) {
   return shape && *shape == SymShape{Dim(w.n), Dim(w.blocks)} ? v : reshaped(u, v, {w.n, w.blocks});
 }
 
-/// Blocks of nothing but zeros have a scale of 0, which DequantizeLinear takes for a fault.
+/// Returns whether blocks of zeros have a scale of 0, which DequantizeLinear refuses.
 bool has_empty_blocks(UpgradeContext& u) {
   const Tensor* scales = u.constant(input(u, 2));
   for (int64_t i = 0; scales && i < scales->size(); ++i)
@@ -155,7 +155,7 @@ ValueId bit_weights(UpgradeContext& u, const BitMatrix& w) {
   const bool float_zeros = has(u, 3) && is_float(u.input_type(3).elem);
   const bool all_known = u.constant(input(u, 1)) && (!has(u, 3) || float_zeros || u.constant(input(u, 3))),
              subtracts = float_zeros || has_empty_blocks(u);
-  // What takes apart blocks that are not neighbours does not do so with elements smaller than a byte.
+  // The Gather for blocks that are not neighbors does not take elements smaller than a byte.
   const DataType type =
       all_known && !has(u, 4) && (float_zeros || !subtracts) ? stored_type(w.bits) : DataType::uint8;
   const ValueId q = numbers(u, 1, w.n, w.blocks * (w.block * w.bits / 8), w.k, w.bits, type);
@@ -163,10 +163,10 @@ ValueId bit_weights(UpgradeContext& u, const BitMatrix& w) {
   Attributes blocks = with("axis", int64_t{1});
   blocks.set("block_size", w.block);
 
-  const auto zeros_like = [&](ValueId scale, auto&& spread) {
+  const auto zeros_like = [&](ValueId scale, auto&& by_group) {
     if (!has(u, 3)) return filled_like(u, 1 << (w.bits - 1), type, scale);
-    if (float_zeros) return spread(as_matrix(u, cast(u, input(u, 3), u.type(scales).elem), w));
-    return spread(numbers(u, 3, w.n, (w.blocks * w.bits + 7) / 8, w.blocks, w.bits, type));
+    if (float_zeros) return by_group(as_matrix(u, cast(u, input(u, 3), u.type(scales).elem), w));
+    return by_group(numbers(u, 3, w.n, (w.blocks * w.bits + 7) / 8, w.blocks, w.bits, type));
   };
   if (!subtracts && !has(u, 4))
     return one(u, "DequantizeLinear", {q, scales, zeros_like(scales, [](ValueId v) { return v; })},
@@ -179,8 +179,8 @@ ValueId bit_weights(UpgradeContext& u, const BitMatrix& w) {
   } else {
     group = one(u, "Div", {count_up(u, ints(u, {w.k})), ints(u, {w.block})});
   }
-  const auto spread = [&](ValueId v) { return one(u, "Gather", {v, group}, with("axis", int64_t{1})); };
-  const ValueId scale = spread(scales), zeros = zeros_like(scale, spread);
+  const auto by_group = [&](ValueId v) { return one(u, "Gather", {v, group}, with("axis", int64_t{1})); };
+  const ValueId scale = by_group(scales), zeros = zeros_like(scale, by_group);
   if (subtracts) {
     const DataType real = u.type(scales).elem;
     return one(u, "Mul", {one(u, "Sub", {cast(u, q, real), cast(u, zeros, real)}), scale});
@@ -243,7 +243,7 @@ ValueId taken(UpgradeContext& u, const BlockGather& g, ValueId v, ValueId indice
   return one(u, "Gather", {v, indices}, with("axis", g.axis));
 }
 
-/// The indices of the blocks that elements are in, where elements are gathered along the axis of blocks.
+/// The indices of the blocks of elements that are gathered along the axis of blocks.
 ValueId indices_of_blocks(UpgradeContext& u, const BlockGather& g) {
   const ValueId i = cast(u, g.indices, DataType::int64);
   const ValueId size = length(u, g.data, g.axis), zero = ints(u, {0});
@@ -269,7 +269,7 @@ void gather_floats(UpgradeContext& u, const BlockGather& g) {
   become(u, "Mul", {data, taken(u, g, scales, where)});
 }
 
-/// Elements as they are, or, where they are packed, as uint8 [.., size].
+/// The gathered elements; packed ones become uint8 [.., size].
 ValueId taken_numbers(UpgradeContext& u, const BlockGather& g, ValueId v, int64_t count) {
   if (g.type != DataType::uint8)
     return taken(

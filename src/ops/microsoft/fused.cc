@@ -7,7 +7,7 @@
 namespace lathe::microsoft {
 namespace {
 
-/// Which activation it is, behind the node.
+/// Appends the activation of that name behind the node.
 void append_activation(UpgradeContext& u, const std::string& name, const std::vector<float>& params) {
   Attributes a;
   const auto param = [&](size_t i, const char* attribute) {
@@ -83,7 +83,7 @@ void fused_conv(UpgradeContext& u) {
   a.erase("activation_params");
   const ValueId added = input(u, 3);
   become(u, "Conv", {input(u, 0), input(u, 1), input(u, 2)}, std::move(a));
-  append_activation(u, activation, params);  // what is appended last comes first
+  append_activation(u, activation, params);  // a later append comes before it
   if (added != no_id) u.append(0, "Add", {added}, {});
 }
 

@@ -1,4 +1,4 @@
-// Attention whose query heads share key heads, with caches whose samples are of lengths of their own.
+// Attention whose query heads share key heads, with KV caches whose samples have lengths of their own.
 #include <limits>
 
 #include "ops/microsoft/microsoft.h"
@@ -6,14 +6,14 @@
 namespace lathe::microsoft {
 namespace {
 
-/// What the node says of heads, and where things are.
+/// The node's numbers of heads and the values that its parts share.
 struct GroupQuery {
   int64_t heads, kv_heads;
   ValueId q, k, v;  // [batch, seq, heads * size]
   ValueId steps;    // 0, 1, … for each new row
   ValueId batch;    // list of one
   bool with_past;
-  ValueId first;  // truth: nothing is in the cache; with a past only
+  ValueId first;  // boolean: whether the KV cache is empty; only with a KV cache
   ValueId start;  // [batch]: rows of the cache that are there; with a past only
   ValueId total;  // the longest sample, a list of one
 };
@@ -31,7 +31,7 @@ void refuse_other_caches(UpgradeContext& u, const Attributes& a) {
     refuse(u, "qk_output 0 or 2", "1, scores before softmax");
 }
 
-/// Queries, keys and values, which may lie beside each other in the first input.
+/// Finds queries, keys and values, which may be side by side in the first input.
 void take_heads(UpgradeContext& u, GroupQuery& g) {
   g.q = input(u, 0), g.k = input(u, 1), g.v = input(u, 2);
   if (g.k != no_id && g.v != no_id) return;
@@ -46,7 +46,7 @@ void take_heads(UpgradeContext& u, GroupQuery& g) {
   g.q = parts[0], g.k = parts[1], g.v = parts[2];
 }
 
-/// Each head over its root mean square.
+/// Divides each head by its root mean square.
 ValueId normed(UpgradeContext& u, ValueId v, int64_t heads, size_t weight, float epsilon) {
   if (!has(u, weight)) return v;
   const auto width = known(size_of(u, v, -1));
@@ -57,7 +57,8 @@ ValueId normed(UpgradeContext& u, ValueId v, int64_t heads, size_t weight, float
   return reshaped(u, norm, {0, 0, width ? *width : -1});
 }
 
-/// Where the new rows stand in their samples: [batch, seq]. Of position_ids a first prompt reads one number.
+/// The positions of the new rows in their samples: [batch, seq]. A first prompt reads one number of
+/// position_ids.
 ValueId positions(UpgradeContext& u, const GroupQuery& g) {
   const auto for_all = [&](ValueId v) {
     return one(u, "Expand", {v, concat(u, {g.batch, length(u, g.q, 1)}, 0)});
@@ -84,14 +85,14 @@ void rotate(UpgradeContext& u, GroupQuery& g, bool interleaved) {
   }
 }
 
-/// The cache with the new rows behind what is there, and room for the longest sample.
+/// The KV cache with the new rows appended, and with room for the longest sample.
 ValueId present(UpgradeContext& u, const GroupQuery& g, ValueId past, ValueId rows) {
   const ValueId more = one(u, "Max", {one(u, "Sub", {g.total, length(u, past, 2)}), ints(u, {0})});
   const ValueId pads = concat(u, {ints(u, {0, 0, 0, 0, 0, 0}), more, ints(u, {0})}, 0);
   return written(u, one(u, "Pad", {past, pads}), rows, g.start);
 }
 
-/// Truths [batch or 1, 1, seq, total]: which keys a query may see.
+/// Booleans [batch or 1, 1, seq, total]: true for keys that a query may see.
 ValueId visible(UpgradeContext& u, const GroupQuery& g, bool causal, int64_t window) {
   const ValueId keys = count_up(u, g.total);
   if (!causal) {
@@ -107,8 +108,8 @@ ValueId visible(UpgradeContext& u, const GroupQuery& g, bool causal, int64_t win
   return one(u, "And", {seen, one(u, "Greater", {keys, one(u, "Sub", {at, int_scalar(u, window)})})});
 }
 
-/// A key of zeros before all others, so that what the mask says of it is its score: it takes its part of
-/// every softmax and gives nothing.
+/// Inserts a key of zeros before all others, whose score is its entry in the mask: it takes its share of
+/// every softmax and adds nothing to the output.
 void add_sink(UpgradeContext& u, const GroupQuery& g, ValueId score, ValueId& keys, ValueId& values,
               ValueId& mask) {
   const ValueId zero = number_like(u, 0, g.q), row = ints(u, {1});
@@ -117,10 +118,10 @@ void add_sink(UpgradeContext& u, const GroupQuery& g, ValueId score, ValueId& ke
     *v = concat(u, {one(u, "Expand", {zero, shape}), *v}, 2);
   }
   const ValueId heads = ints(u, {g.heads}), queries = length(u, g.q, 1);
-  const auto spread = [&](ValueId v, ValueId last) {
+  const auto broadcast = [&](ValueId v, ValueId last) {
     return one(u, "Expand", {v, concat(u, {g.batch, heads, queries, last}, 0)});
   };
-  mask = concat(u, {spread(score, row), spread(mask, g.total)}, 3);
+  mask = concat(u, {broadcast(score, row), broadcast(mask, g.total)}, 3);
 }
 
 void group_query_attention(UpgradeContext& u) {

@@ -3,7 +3,7 @@
 namespace lathe {
 namespace {
 
-/// No version of theirs: where the standard's operators take over.
+/// No version of theirs: the one at which the standard's operators replace them.
 constexpr int standard_from = 1'000'000;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Operators of domain com.microsoft, which ONNX Runtime's optimiser and its exporters write into files: each
-// becomes standard operators when it is read. What a node says that these cannot is refused with a reason.
-// This is what their families share: words for making the nodes that take a node's place.
+// Operators of domain com.microsoft, which ONNX Runtime's optimizer and its exporters write into files: each
+// is replaced with standard operators when it is read. Nodes that these cannot express are refused with a
+// reason. This header has helpers for building the nodes that replace a node.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 #include <string>
 #include <vector>
 
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe::microsoft {
 
-using namespace words;
+using namespace node_builder;
 
 struct Declared {
   const char *name, *signature;
   Upgrade into_standard;
 };
 
-// One list for each file of this room.
+// One list for each file of this folder.
 std::span<const Declared> attention_operators();
 std::span<const Declared> group_query_operators();
 std::span<const Declared> fused_operators();
@@ -30,15 +30,15 @@ std::span<const Declared> block_operators();
 /// ONNX Runtime writes these as if they were the standard's.
 std::span<const Declared> operators_in_the_standards_domain();
 
-/// Throws node_cannot_convert: the standard has no words for `got`.
+/// Throws node_cannot_convert: the standard cannot express `got`.
 [[noreturn]] inline void refuse(UpgradeContext& u, std::string expected, std::string got) {
   throw Error(Code::node_cannot_convert, "import", std::move(expected) + " of com.microsoft." + u.node().op,
-              std::move(got), "export or optimise the model without this operator");
+              std::move(got), "export or optimize the model without this operator");
 }
 
 // ── The node's inputs and outputs
 
-/// Throws where it is unknown.
+/// Throws if the rank is unknown.
 inline size_t rank_of_input(UpgradeContext& u, size_t i) {
   const ValueType t = u.input_type(i);
   if (!t.shape) refuse(u, "inputs of known rank", t.str());
@@ -56,7 +56,7 @@ inline void become(UpgradeContext& u, const char* op, std::vector<ValueId> input
   n.attributes = std::move(a);
 }
 
-/// Outputs from the second on are refused where they are wanted.
+/// Refuses nodes of which outputs from the number `kept` on are used.
 inline void only_output(UpgradeContext& u, size_t kept = 1) {
   for (size_t i = kept; i < u.node().outputs.size(); ++i)
     if (wants(u, i)) refuse(u, "no output " + std::to_string(i), "one that is wanted");
@@ -71,14 +71,14 @@ inline ValueId number_like(UpgradeContext& u, float v, ValueId like) {
   return u.type(like).elem == DataType::float32 ? plain : one(u, "CastLike", {plain, like});
 }
 
-/// One number where it is a list of one.
+/// Squeezes a list of one number to a scalar.
 inline ValueId as_scalar(UpgradeContext& u, ValueId v) {
   const ValueType t = u.type(v);
   if (!t.shape || t.shape->size() != 1 || known((*t.shape)[0]) != 1) return v;
   return one(u, "Squeeze", {v});
 }
 
-/// A zero point of its type where there is none.
+/// The zero point, or 0 of `type` if there is none.
 inline ValueId zero_point(UpgradeContext& u, size_t i, DataType type) {
   if (has(u, i)) return input(u, i);
   Tensor zero(type, {});
@@ -96,7 +96,7 @@ inline ValueId real(UpgradeContext& u, size_t x, size_t scale, size_t zero, int6
 
 // ── Heads of attention
 
-/// An attribute that says how many heads there are. Throws node_bad_attribute.
+/// The attribute with a number of heads. Throws node_bad_attribute.
 inline int64_t head_count(UpgradeContext& u, const char* attribute) {
   const int64_t heads = u.node().attributes.get<int64_t>(attribute, 0);
   if (heads < 1 || heads > INT32_MAX)
@@ -118,8 +118,8 @@ inline void append_heads_last(UpgradeContext& u, int64_t heads, const Dim& size)
   u.append(0, "Transpose", {}, with("perm", std::vector<int64_t>{0, 2, 1, 3}));
 }
 
-/// How often key heads are shared, and what a score is multiplied by: 0 in these operators is the usual
-/// 1 / sqrt(size).
+/// The attributes for numbers of heads and the scale of scores: 0 in these operators means the usual 1 /
+/// sqrt(size).
 inline Attributes of_heads(UpgradeContext& u, int64_t q_heads, int64_t kv_heads) {
   Attributes a = with("q_num_heads", q_heads);
   a.set("kv_num_heads", kv_heads);
@@ -133,7 +133,7 @@ inline ValueId for_each_query(UpgradeContext& u, ValueId mask, ValueId queries) 
   return one(u, "Expand", {mask, concat(u, {one_of_all, one_of_all, queries, one_of_all}, 0)});
 }
 
-/// A cache with new rows, both [batch, heads, seq, size], written from a place of each sample's own on.
+/// Writes new rows to a KV cache, both [batch, heads, seq, size], from a position of each sample's own on.
 inline ValueId written(UpgradeContext& u, ValueId cache, ValueId rows, ValueId places) {
   return one(u, "TensorScatter", {cache, rows, places}, with("axis", int64_t{2}));
 }

@@ -49,7 +49,7 @@ void skip_simplified_layer_norm(UpgradeContext& u) {
   become(u, "RMSNormalization", {sum, input(u, 2)}, over_last_axis(u));
 }
 
-/// It is written into the standard's own domain.
+/// ONNX Runtime writes this operator into the standard's domain.
 void simplified_layer_norm(UpgradeContext& u) {
   Attributes a = u.node().attributes;
   if (wants(u, 1)) {
@@ -63,7 +63,7 @@ void simplified_layer_norm(UpgradeContext& u) {
   become(u, "RMSNormalization", {input(u, 0), input(u, 1)}, std::move(a));
 }
 
-/// How many words each sample has, by its mask: those that are 1.
+/// The number of tokens of each sample, counted as the ones of its mask.
 ValueId count_words(UpgradeContext& u) {
   if (has(u, 7)) {
     const ValueId word = u.add_constant(Tensor::scalar<int32_t>(1), "word");
@@ -80,7 +80,7 @@ void embed_layer_norm(UpgradeContext& u) {
   if (has(u, 8)) {
     sum = one(u, "Add", {sum, one(u, "Gather", {input(u, 3), input(u, 8)})});
   } else {
-    // The first places of the table, as many as there are words.
+    // The first positions of the table, as many as there are tokens.
     const ValueId zero = ints(u, {0});
     const ValueId words = length(u, input(u, 0), 1);
     sum = one(u, "Add", {sum, one(u, "Slice", {input(u, 3), zero, words, zero})});

@@ -1,4 +1,4 @@
-// Operators on quantised numbers: dequantised, computed, quantised again. The builder finds the integers
+// Operators on quantized numbers: dequantized, computed, quantized again. The builder finds the integers
 // behind them.
 #include "ops/microsoft/microsoft.h"
 
@@ -77,7 +77,7 @@ void qgemm(UpgradeContext& u) {
   const ValueId x = real(u, 0, 1, 2), w = real(u, 3, 4, 5, trans_b ? 0 : 1);
   ValueId c = no_id;
   if (has(u, 6)) {
-    // Whole numbers on the grid of the products.
+    // Whole numbers, quantized as the products are.
     const ValueId grid = one(u, "Mul", {as_scalar(u, input(u, 1)), as_scalar(u, input(u, 4))});
     c = one(u, "Mul", {cast(u, input(u, 6), DataType::float32), grid});
     if (alpha != 1) c = one(u, "Mul", {c, number_like(u, alpha, c)});

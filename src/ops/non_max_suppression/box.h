@@ -24,7 +24,7 @@ struct Box {
   float area() const { return (x_max - x_min) * (y_max - y_min); }
 };
 
-/// Intersection over union; 0 where boxes do not meet or have no area.
+/// Intersection over union; 0 if boxes do not meet or have no area.
 inline float overlap(const Box& a, const Box& b) {
   const float width = std::min(a.x_max, b.x_max) - std::max(a.x_min, b.x_min);
   const float height = std::min(a.y_max, b.y_max) - std::max(a.y_min, b.y_min);

@@ -28,7 +28,7 @@ void cases_non_max_suppression(CaseTable& t) {
       .input<float>({1}, {0.5f})
       .input<float>({1}, {0.5f})
       .expect<int64_t>({2, 3}, {0, 0, 3, 0, 0, 0});
-  t.add("NonMaxSuppression", "centres")
+  t.add("NonMaxSuppression", "centers")
       .input<float>({1, 6, 4}, {0.5f,  0.5f, 1, 1, 0.625f,  0.5f, 1, 1, 0.375f, 0.5f, 1, 1,
                                 10.5f, 0.5f, 1, 1, 10.625f, 0.5f, 1, 1, 100.5f, 0.5f, 1, 1})
       .input<float>({1, 1, 6}, {0.875f, 0.75f, 0.625f, 0.9375f, 0.5f, 0.25f})
@@ -71,7 +71,7 @@ void cases_non_max_suppression(CaseTable& t) {
       .input<int64_t>({1}, {100})
       .input<float>({1}, {0.45f})
       .input<float>({1}, {0.3f});
-  t.add("NonMaxSuppression", "centres without a score threshold")
+  t.add("NonMaxSuppression", "centers without a score threshold")
       .random(DataType::float32, {1, 300, 4}, -0.5, 3)
       .random(DataType::float32, {1, 3, 300}, -1, 1)
       .input<int64_t>({1}, {1000})

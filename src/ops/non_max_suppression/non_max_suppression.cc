@@ -13,7 +13,7 @@ void declare_non_max_suppression(SchemaCatalog& c) {
                "(boxes: float, scores: float, max_output_boxes_per_class?: int64, iou_threshold?: float, "
                "score_threshold?: float) -> (selected_indices: int64) {center_point_box: int = 0}")
       .rule<NonMaxSuppression>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

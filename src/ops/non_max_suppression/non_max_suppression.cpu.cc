@@ -1,7 +1,7 @@
-// NonMaxSuppression: classes side by side; scores below the threshold are passed over in blocks, the best
-// candidates come from a heap one by one until there are enough, and each is held against many kept boxes at
-// a time. The arithmetic is the reference's, bit for bit: what is selected must be equal. Boxes and scores
-// may be floats of 16 bits, which no operator says: the builder leaves them so.
+// NonMaxSuppression: classes side by side; blocks of scores below the threshold are skipped, the best
+// candidates come from a heap one by one until there are enough, and each is compared with many kept boxes at
+// a time. The arithmetic is the reference's, bit for bit: the selection must be equal. Boxes and scores may
+// be floats of 16 bits, which no operator allows: the builder leaves them so.
 #include "ops/non_max_suppression/non_max_suppression.h"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 #include <cmath>
 #include <vector>
 
-#include "cpu/ask.h"
-#include "cpu/half.h"
+#include "cpu/simd/f16.h"
+#include "cpu/support.h"
 #include "cpu/tasks.h"
 #include "ops/non_max_suppression/box.h"
 #include "ops/poller.h"
@@ -23,14 +23,14 @@ struct Candidate {
   int64_t box;
 };
 
-/// What a class needs while its boxes are selected: room for all of them.
-class Room {
+/// The memory for selecting a class's boxes, enough for all of them.
+class ClassScratch {
  public:
   static constexpr size_t lines = 5;
   static size_t bytes(int64_t boxes) {
     return static_cast<size_t>(boxes) * (sizeof(Candidate) + sizeof(int64_t) + lines * sizeof(float));
   }
-  Room(void* memory, int64_t boxes)
+  ClassScratch(void* memory, int64_t boxes)
       : candidates(static_cast<Candidate*>(memory)),
         kept(reinterpret_cast<int64_t*>(candidates + boxes)),
         line_(reinterpret_cast<float*>(kept + boxes)),
@@ -48,13 +48,13 @@ class Room {
 /// The boxes kept so far, coordinate by coordinate.
 class KeptBoxes {
  public:
-  explicit KeptBoxes(const Room& room)
-      : number_(room.kept),
-        x_min_(room.line(0)),
-        y_min_(room.line(1)),
-        x_max_(room.line(2)),
-        y_max_(room.line(3)),
-        area_(room.line(4)) {}
+  explicit KeptBoxes(const ClassScratch& scratch)
+      : number_(scratch.kept),
+        x_min_(scratch.line(0)),
+        y_min_(scratch.line(1)),
+        x_max_(scratch.line(2)),
+        y_max_(scratch.line(3)),
+        area_(scratch.line(4)) {}
   int64_t size() const { return size_; }
   void add(const Box& b, int64_t number) {
     number_[size_] = number;
@@ -64,7 +64,7 @@ class KeptBoxes {
     y_max_[size_] = b.y_max;
     area_[size_++] = b.area();
   }
-  /// Does one of them overlap this box by more than that?
+  /// Returns whether a kept box overlaps `b` by more than `threshold`.
   bool suppress(const Box& b, float threshold, Poller& poll) const {
     const float area = b.area();
     if (!(area > 0)) return false;
@@ -78,7 +78,7 @@ class KeptBoxes {
  private:
   static constexpr int64_t block = 32;
 
-  /// Without branches inside, so that it becomes vector code; see overlap().
+  /// Branches are avoided inside, so that it is vectorized; see overlap().
   bool any_over(const Box& b, float area, float threshold, int64_t first, int64_t end) const {
     int any = 0;
     for (int64_t i = first; i < end; ++i) {
@@ -96,7 +96,7 @@ class KeptBoxes {
   int64_t size_ = 0;
 };
 
-/// Of equal scores the first box is better.
+/// Orders candidates; of equal scores the first box is better.
 bool is_worse(const Candidate& a, const Candidate& b) {
   return a.score < b.score || (a.score == b.score && a.box > b.box);
 }
@@ -113,7 +113,7 @@ class Suppression {
     const Tensor *most = number_input(c, 2), *iou = number_input(c, 3), *least = number_input(c, 4);
     limit_ = most ? std::max<int64_t>(0, most->as<int64_t>()[0]) : 0;
     iou_threshold_ = iou ? iou->as<float>()[0] : 0;
-    if (least) least_score_ = least->as<float>()[0];
+    if (least) min_score_ = least->as<float>()[0];
     any_score_ = !least;
     if (!(iou_threshold_ >= 0 && iou_threshold_ <= 1))
       c.fail(Code::run_bad_value, "iou_threshold in [0, 1]", std::to_string(iou_threshold_));
@@ -125,12 +125,12 @@ class Suppression {
 
   void run() {
     const int64_t classes = scores_.dim(1), boxes = scores_.dim(2), all = scores_.dim(0) * classes;
-    auto* const room = static_cast<std::byte*>(c_.workspace(workspace(all, boxes, c_.threads())));
+    auto* const scratch = static_cast<std::byte*>(c_.workspace(workspace(all, boxes, c_.threads())));
     const int64_t tasks = limit_ == 0 || boxes == 0 ? 0 : all;
-    // By class of each image, the numbers of the selected boxes.
+    // The indices of the selected boxes, for each class of each image.
     std::pmr::vector<std::pmr::vector<int64_t>> selected(static_cast<size_t>(tasks), c_.scratch());
     cpu::for_each_task(c_, tasks, [&](int64_t task, int64_t at) {
-      const Room own(room + at * slot(boxes), boxes);
+      const ClassScratch own(scratch + at * slot(boxes), boxes);
       const int64_t kept = select(own, task, task / classes * boxes, boxes);
       selected[static_cast<size_t>(task)].assign(own.kept, own.kept + kept);
     });
@@ -138,20 +138,22 @@ class Suppression {
   }
 
  private:
-  static int64_t slot(int64_t boxes) { return static_cast<int64_t>((Room::bytes(boxes) + 63) / 64 * 64); }
+  static int64_t slot(int64_t boxes) {
+    return static_cast<int64_t>((ClassScratch::bytes(boxes) + 63) / 64 * 64);
+  }
 
-  /// How many of a class are kept; those are in `room`. `first`: of the image's boxes.
-  int64_t select(const Room& room, int64_t task, int64_t first, int64_t boxes) {
+  /// Selects boxes of a class into `scratch` and returns their number. `first`: of the image's boxes.
+  int64_t select(const ClassScratch& scratch, int64_t task, int64_t first, int64_t boxes) {
     Poller poll(c_);
     const auto worse = [&](const Candidate& a, const Candidate& b) {
       poll.did(1);
       return is_worse(a, b);
     };
-    Candidate* end = find_candidates(room.candidates, task * boxes, boxes, poll);
-    std::make_heap(room.candidates, end, worse);
-    KeptBoxes kept(room);
-    for (; end != room.candidates && kept.size() < limit_; --end) {
-      std::pop_heap(room.candidates, end, worse);
+    Candidate* end = find_candidates(scratch.candidates, task * boxes, boxes, poll);
+    std::make_heap(scratch.candidates, end, worse);
+    KeptBoxes kept(scratch);
+    for (; end != scratch.candidates && kept.size() < limit_; --end) {
+      std::pop_heap(scratch.candidates, end, worse);
       const int64_t best = std::prev(end)->box;
       std::array<float, 4> corners;
       const Box box(elements(boxes_, (first + best) * 4, 4, corners.data()), op_.center_point_box);
@@ -171,15 +173,15 @@ class Suppression {
       const float* const score = all + in;
       poll.did(n);
       int any = 0;  // NaN is above nothing
-      for (int64_t j = 0; j < n; ++j) any |= static_cast<int>(score[j] > least_score_);
+      for (int64_t j = 0; j < n; ++j) any |= static_cast<int>(score[j] > min_score_);
       if (!any && !any_score_) continue;
       for (int64_t j = 0; j < n; ++j)
-        if (any_score_ ? !std::isnan(score[j]) : score[j] > least_score_) *to++ = {score[j], i + j};
+        if (any_score_ ? !std::isnan(score[j]) : score[j] > min_score_) *to++ = {score[j], i + j};
     }
     return to;
   }
 
-  /// Of an input, as float32.
+  /// Elements of an input as float32.
   static const float* elements(const Tensor& t, int64_t first, int64_t n, float* buffer) {
     return cpu::widened(isa, t.type(), t.data(), first, n, buffer);
   }
@@ -202,15 +204,15 @@ class Suppression {
   KernelContext& c_;
   const Tensor &boxes_, &scores_;
   int64_t limit_ = 0;
-  float iou_threshold_ = 0, least_score_ = 0;
+  float iou_threshold_ = 0, min_score_ = 0;
   bool any_score_ = true;
 };
 
-Verdict ask(const NonMaxSuppression&, const KernelRequest& r) {
+Support supports(const NonMaxSuppression&, const KernelQuery& r) {
   for (size_t i : {0, 1})
-    if (r.inputs[i].type != DataType::float32 && !cpu::is_half(r.inputs[i].type))
-      return Verdict::no("only floats of up to 32 bits");
-  return Verdict::yes();
+    if (r.inputs[i].type != DataType::float32 && !cpu::is_f16(r.inputs[i].type))
+      return Support::no("only floats of up to 32 bits");
+  return Support::yes();
 }
 
 template <Isa isa>
@@ -220,7 +222,7 @@ size_t workspace(const NonMaxSuppression&, std::span<const Shape> inputs, int th
   return Suppression<isa>::workspace(scores[0] * scores[1], scores[2], threads);
 }
 
-/// The numbers of what is selected, a list for each class of each image.
+/// The memory of the lists of selected boxes, one for each class of each image.
 std::optional<size_t> scratch(const NonMaxSuppression&, std::span<const Shape> inputs,
                               std::span<const Shape> outputs) {
   constexpr size_t alignment = 64;
@@ -240,11 +242,12 @@ void run(const NonMaxSuppression& op, KernelContext& c) {
 
 void cpu_non_max_suppression(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<NonMaxSuppression>({.op = "NonMaxSuppression",
-                              .name = cpu::kernel_name("non_max_suppression", isa),
-                              .isa = isa,
-                              .temporaries = true},
-                             {.run = run<isa>, .ask = ask, .workspace = workspace<isa>, .scratch = scratch});
+    k.add<NonMaxSuppression>(
+        {.op = "NonMaxSuppression",
+         .name = cpu::kernel_name("non_max_suppression", isa),
+         .isa = isa,
+         .temporaries = true},
+        {.run = run<isa>, .supports = supports, .workspace = workspace<isa>, .scratch = scratch});
   });
 }
 

@@ -11,7 +11,7 @@ namespace lathe {
 
 struct NonMaxSuppression {
   bool center_point_box =
-      false;  // boxes are [x centre, y centre, width, height], else two corners [y, x, y, x]
+      false;  // boxes are [x center, y center, width, height], else two corners [y, x, y, x]
   void fields(auto&& f) { f("center_point_box", center_point_box); }
 
   template <class D>
@@ -31,13 +31,13 @@ struct NonMaxSuppression {
   }
 
  private:
-  /// That are selected of each class: as many as are asked for, none where nothing is said.
+  /// The most boxes of each class: as many as input 2 requests, none without it.
   template <class D>
   static D most(const ShapeContext<D>& c, const D& boxes) {
-    const auto asked = c.has(2) ? c.numbers(2) : std::vector<int64_t>{0};
-    if (!asked || asked->empty()) return boxes;
+    const auto requested = c.has(2) ? c.numbers(2) : std::vector<int64_t>{0};
+    if (!requested || requested->empty()) return boxes;
     const auto all = known(boxes);
-    return all ? D(std::clamp<int64_t>(asked->front(), 0, std::max<int64_t>(*all, 0))) : boxes;
+    return all ? D(std::clamp<int64_t>(requested->front(), 0, std::max<int64_t>(*all, 0))) : boxes;
   }
 };
 

@@ -19,7 +19,7 @@ const Tensor* number_input(KernelContext& c, size_t i) {
 
 void non_max_suppression(const NonMaxSuppression& op, KernelContext& c) {
   const Tensor &boxes = c.in(0), &scores = c.in(1);
-  const Tensor *most = number_input(c, 2), *iou = number_input(c, 3), *least_score = number_input(c, 4);
+  const Tensor *most = number_input(c, 2), *iou = number_input(c, 3), *min_score = number_input(c, 4);
   const int64_t limit = most ? std::max<int64_t>(0, most->as<int64_t>()[0]) : 0;
   const float iou_threshold = iou ? iou->as<float>()[0] : 0;
   if (!(iou_threshold >= 0 && iou_threshold <= 1))
@@ -38,7 +38,7 @@ void non_max_suppression(const NonMaxSuppression& op, KernelContext& c) {
       kept.clear();
       for (int64_t i = 0; i < count; ++i) {
         poll.did(1);
-        if (!std::isnan(score[i]) && (!least_score || score[i] > least_score->as<float>()[0]))
+        if (!std::isnan(score[i]) && (!min_score || score[i] > min_score->as<float>()[0]))
           candidates.push_back(i);
       }
       std::sort(candidates.begin(), candidates.end(), [&](int64_t a, int64_t b) {

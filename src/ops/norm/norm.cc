@@ -3,12 +3,12 @@
 #include <array>
 
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
 
-/// Training was told by the outputs asked for, and could be turned off.
+/// Before version 7 the number of outputs decided whether a node trains, unless is_test disabled it.
 void batch_norm_7_from_6(UpgradeContext& u) {
   Node& node = u.node();
   if (node.attributes.get<int64_t>("is_test", 0) != 0 && node.outputs.size() > 1) node.outputs.resize(1);
@@ -38,7 +38,8 @@ void batch_norm_9_from_7(UpgradeContext& u) {
   u.append(0, "Reshape", {shape}, zeros_stay);
 }
 
-/// What used to be told by the outputs asked for. The saved mean and variance served nobody but a gradient.
+/// Before version 14 a node of more than one output trains. The saved mean and variance, which only gradients
+/// read, are dropped.
 void batch_norm_14_from_9(UpgradeContext& u) {
   Node& node = u.node();
   bool training = false;
@@ -67,7 +68,7 @@ void group_norm_21_from_18(UpgradeContext& u) {
   if (groups < 1 || (channels && *channels % groups != 0))
     throw Error(Code::node_cannot_convert, "import",
                 "a number of channels that num_groups " + std::to_string(groups) + " divides", x.str());
-  using namespace words;
+  using namespace node_builder;
   const ValueId wide =
       channels
           ? ints(u, {groups, *channels / groups})
@@ -80,12 +81,12 @@ void group_norm_21_from_18(UpgradeContext& u) {
   }
 }
 
-/// stash_type tells the type of the statistics.
+/// The type of the statistics, from stash_type.
 DataType stash_type(const Node& node, std::span<const ValueType>) {
   return static_cast<DataType>(node.attributes.get<int64_t>("stash_type", 1));
 }
 
-constexpr NumericContract statistics{.epsilons = 8, .per_reduced = true};
+constexpr ToleranceSpec statistics{.epsilons = 8, .per_reduced = true};
 
 bool batch_norm_9_from_14(RewriteContext& c) {
   Node& n = c.node();
@@ -98,29 +99,29 @@ bool batch_norm_9_from_14(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// float64 where the data or its statistics are, else float32.
+/// float64 if the data or its statistics are, else float32.
 DataType statistics_type(DataType data, int64_t stash_type) {
   const auto stash = static_cast<DataType>(stash_type);
   return data == DataType::float64 || stash == DataType::float64 ? DataType::float64 : DataType::float32;
 }
 
 /// The axes from `axis` on.
-std::vector<int64_t> axes_from(SpellContext& c, ValueId x, int64_t axis) {
+std::vector<int64_t> axes_from(DecomposeContext& c, ValueId x, int64_t axis) {
   std::vector<int64_t> axes;
   for (int64_t a = axis, end = axis < 0 ? 0 : rank_of(c, x); a < end; ++a) axes.push_back(a);
   return axes;
 }
 
-ValueId mean_of_squares(SpellContext& c, ValueId x, const std::vector<int64_t>& axes) {
+ValueId mean_of_squares(DecomposeContext& c, ValueId x, const std::vector<int64_t>& axes) {
   return reduced(c, "ReduceMean", one(c, "Mul", {x, x}), axes);
 }
 
 /// 1 / sqrt(variance + epsilon)
-ValueId inverse_deviation(SpellContext& c, ValueId variance, float epsilon) {
+ValueId inverse_deviation(DecomposeContext& c, ValueId variance, float epsilon) {
   return one(c, "Reciprocal", {one(c, "Sqrt", {plus(c, variance, static_cast<double>(epsilon))})});
 }
 
@@ -128,14 +129,14 @@ struct Normalized {
   ValueId y, mean, variance, inverse;
 };
 /// (x - mean) / deviation over some axes.
-Normalized normalized(SpellContext& c, ValueId x, const std::vector<int64_t>& axes, float epsilon) {
-  const ValueId mean = reduced(c, "ReduceMean", x, axes), centred = one(c, "Sub", {x, mean});
-  const ValueId variance = mean_of_squares(c, centred, axes);
+Normalized normalized(DecomposeContext& c, ValueId x, const std::vector<int64_t>& axes, float epsilon) {
+  const ValueId mean = reduced(c, "ReduceMean", x, axes), centered = one(c, "Sub", {x, mean});
+  const ValueId variance = mean_of_squares(c, centered, axes);
   const ValueId inverse = inverse_deviation(c, variance, epsilon);
-  return {one(c, "Mul", {centred, inverse}), mean, variance, inverse};
+  return {one(c, "Mul", {centered, inverse}), mean, variance, inverse};
 }
 
-std::vector<ValueId> layer_normalization(SpellContext& c) {
+std::vector<ValueId> layer_normalization(DecomposeContext& c) {
   const auto op = decode<LayerNormalization>(c.node().attributes);
   const DataType type = elem_of(c, input(c, 0)), wide = statistics_type(type, op.stash_type);
   const ValueId x = cast(c, input(c, 0), wide);
@@ -149,7 +150,7 @@ std::vector<ValueId> layer_normalization(SpellContext& c) {
   return outputs;
 }
 
-std::vector<ValueId> rms_normalization(SpellContext& c) {
+std::vector<ValueId> rms_normalization(DecomposeContext& c) {
   const auto op = decode<RmsNormalization>(c.node().attributes);
   const DataType wide = statistics_type(elem_of(c, input(c, 0)), op.stash_type);
   const ValueId x = cast(c, input(c, 0), wide);
@@ -159,14 +160,14 @@ std::vector<ValueId> rms_normalization(SpellContext& c) {
 }
 
 /// One number for each channel, as it broadcasts to [N, C, …].
-ValueId of_channels(SpellContext& c, ValueId v, int64_t rank, DataType type) {
+ValueId of_channels(DecomposeContext& c, ValueId v, int64_t rank, DataType type) {
   std::vector<int64_t> spatial;
   for (int64_t a = 1; a + 1 < rank; ++a) spatial.push_back(a);
   v = cast(c, v, type);
   return spatial.empty() ? v : unsqueezed(c, v, spatial);
 }
 
-std::vector<ValueId> group_normalization(SpellContext& c) {
+std::vector<ValueId> group_normalization(DecomposeContext& c) {
   const auto op = decode<GroupNormalization>(c.node().attributes);
   const DataType type = elem_of(c, input(c, 0)), wide = statistics_type(type, op.stash_type);
   const ValueId x = cast(c, input(c, 0), wide);
@@ -178,7 +179,7 @@ std::vector<ValueId> group_normalization(SpellContext& c) {
 }
 
 /// In training the statistics are those of the batch.
-std::vector<ValueId> batch_normalization(SpellContext& c) {
+std::vector<ValueId> batch_normalization(DecomposeContext& c) {
   const auto op = decode<BatchNormalization>(c.node().attributes);
   if (!op.training_mode) return in_wider_types(c);
   const DataType type = elem_of(c, input(c, 0)), wide = statistics_type(type, 1);
@@ -200,8 +201,8 @@ std::vector<ValueId> batch_normalization(SpellContext& c) {
   return outputs;
 }
 
-/// Less the mean, and over the deviation from it.
-std::vector<ValueId> mean_variance(SpellContext& c) {
+/// Subtracts the mean and divides by the deviation.
+std::vector<ValueId> mean_variance(DecomposeContext& c) {
   if (c.opset() >= 9) return in_wider_types(c);
   const ValueId given = input(c, 0), x = widened(c, given);
   const auto axes = decode<MeanVarianceNormalization>(c.node().attributes).axes;
@@ -212,7 +213,7 @@ std::vector<ValueId> mean_variance(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_norm(SchemaCatalog& c) {
   c.add("BatchNormalization")
@@ -244,8 +245,8 @@ void declare_norm(SchemaCatalog& c) {
                "running_var?: T2) {training_mode: int = 0, momentum: float = 0.8999999761581421, epsilon: "
                "float = 9.999999747378752e-06} [T: @float_13; T1: @float_13; T2: @float_13]")
       .rule<BatchNormalization>()
-      .spelled(spelling::batch_normalization)
-      .contract(statistics);
+      .decompose(decomposition::batch_normalization)
+      .tolerance(statistics);
   c.add("InstanceNormalization")
       .version(1,
                "(input: T, scale: T, B: T) -> (output: T) {epsilon: float = 9.999999747378752e-06, "
@@ -256,8 +257,8 @@ void declare_norm(SchemaCatalog& c) {
           22,
           "(input: T, scale: T, B: T) -> (output: T) {epsilon: float = 9.999999747378752e-06} [T: @float_13]")
       .rule<InstanceNormalization>()
-      .spelled(words::in_wider_types)
-      .contract(statistics);
+      .decompose(node_builder::in_wider_types)
+      .tolerance(statistics);
   c.add("LayerNormalization")
       .version(1,
                "(X: T, Scale: V, B?: V) -> (Y: V, Mean?: U, InvStdDev?: U) {epsion: float, stash_type: int = "
@@ -268,10 +269,10 @@ void declare_norm(SchemaCatalog& c) {
                "float = 9.999999747378752e-06, axis: int = -1} [T: @float_13; U: float bfloat16]",
                layer_norm_17_from_1)
       .rule<LayerNormalization>()
-      .spelled(spelling::layer_normalization)
+      .decompose(decomposition::layer_normalization)
       .output_type(stash_type, 1)
       .output_type(stash_type, 2)
-      .contract(statistics);
+      .tolerance(statistics);
   c.add("GroupNormalization")
       .version(18,
                "(X: T, scale: T, bias: T) -> (Y: T) {num_groups: int!, epsilon: float = "
@@ -281,15 +282,15 @@ void declare_norm(SchemaCatalog& c) {
                "9.999999747378752e-06} [T: @float_13]",
                group_norm_21_from_18)
       .rule<GroupNormalization>()
-      .spelled(spelling::group_normalization)
-      .contract(statistics);
+      .decompose(decomposition::group_normalization)
+      .tolerance(statistics);
   c.add("RMSNormalization")
       .version(23,
                "(X: T, scale: V) -> (Y: V) {stash_type: int = 1, epsilon: float = 9.999999747378752e-06, "
                "axis: int = -1} [T: @float_13; V: @float_13]")
       .rule<RmsNormalization>()
-      .spelled(spelling::rms_normalization)
-      .contract(statistics);
+      .decompose(decomposition::rms_normalization)
+      .tolerance(statistics);
   c.add("LRN")
       .version(1,
                "(X: T) -> (Y: T) {bias: float = 1, beta: float = 0.75, alpha: float = 9.999999747378752e-05, "
@@ -298,19 +299,19 @@ void declare_norm(SchemaCatalog& c) {
                "(X: T) -> (Y: T) {bias: float = 1, beta: float = 0.75, alpha: float = 9.999999747378752e-05, "
                "size: int!} [T: @float_13]")
       .rule<Lrn>()
-      .contract(statistics);
+      .tolerance(statistics);
   c.add("LpNormalization")
       .version(1, "(input: T) -> (output: T) {p: int = 2, axis: int = -1} [T: @float]")
       .version(22, "(input: T) -> (output: T) {p: int = 2, axis: int = -1} [T: @float_13]")
       .rule<LpNormalization>()
-      .spelled(words::in_wider_types)
-      .contract(statistics);
+      .decompose(node_builder::in_wider_types)
+      .tolerance(statistics);
   c.add("MeanVarianceNormalization")
       .version(9, "(X: T) -> (Y: T) {axes: ints = [0,2,3]} [T: @float]")
       .version(13, "(X: T) -> (Y: T) {axes: ints = [0,2,3]} [T: @float_13]")
       .rule<MeanVarianceNormalization>()
-      .spelled(spelling::mean_variance)
-      .contract(statistics);
+      .decompose(decomposition::mean_variance)
+      .tolerance(statistics);
 }
 
 }  // namespace lathe

@@ -1,4 +1,4 @@
-// Normalizations for float32 whose statistics run over neighbouring elements, and BatchNormalization.
+// Normalizations for float32 whose statistics run over neighboring elements, and BatchNormalization.
 #include "ops/norm/norm.h"
 
 #include <algorithm>
@@ -6,10 +6,9 @@
 #include <limits>
 #include <numeric>
 
-#include "cpu/ask.h"
 #include "cpu/elementwise.h"
-#include "cpu/finish_behind.h"
-#include "cpu/rows.h"
+#include "cpu/reduce.h"
+#include "cpu/support.h"
 #include "ops/poller.h"
 
 namespace lathe {
@@ -23,9 +22,9 @@ int64_t product(const Shape& s, size_t from) {
   return n;
 }
 
-/// Scale and bias must lie along the row as they are: the axes from `axis` on and nothing else.
-std::optional<Verdict> refuse_broadcast(const KernelRequest& r, int64_t axis) {
-  if (!r.inputs[0].shape) return Verdict::no("the rank is not known");
+/// Refuses scale and bias unless their shapes are the axes from `axis` on and nothing else.
+std::optional<Support> refuse_broadcast(const KernelQuery& r, int64_t axis) {
+  if (!r.inputs[0].shape) return Support::no("the rank is not known");
   const SymShape& x = *r.inputs[0].shape;
   const size_t first = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(x.size()) : axis);
   for (size_t i = 1; i < r.inputs.size(); ++i) {
@@ -33,18 +32,18 @@ std::optional<Verdict> refuse_broadcast(const KernelRequest& r, int64_t axis) {
     const auto& s = r.inputs[i].shape;
     bool along = s && s->size() == x.size() - first;
     for (size_t j = 0; along && j < s->size(); ++j) along = (*s)[j] == x[first + j];
-    if (!along) return Verdict::no("scale or bias do not run along the normalized axes");
+    if (!along) return Support::no("scale or bias do not run along the normalized axes");
   }
   return std::nullopt;
 }
 
 template <class Op>
-Verdict ask_rows(const Op& op, const KernelRequest& r) {
+Support supports_rows(const Op& op, const KernelQuery& r) {
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
   if (op.stash_type != static_cast<int64_t>(DataType::float32))
-    return Verdict::no("statistics are not in float32");
+    return Support::no("statistics are not in float32");
   if (auto refusal = refuse_broadcast(r, op.axis)) return *refusal;
-  return Verdict::yes();
+  return Support::yes();
 }
 
 cpu::RowNormalization rows(KernelContext& c, int64_t axis) {
@@ -101,12 +100,12 @@ void instance(const InstanceNormalization& op, KernelContext& c) {
                  c);
 }
 
-Verdict ask_group(const GroupNormalization& op, const KernelRequest& r) {
+Support supports_group(const GroupNormalization& op, const KernelQuery& r) {
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  if (op.num_groups < 1) return Verdict::no("no groups");
+  if (op.num_groups < 1) return Support::no("no groups");
   if (!r.inputs[0].shape || r.inputs[0].shape->size() < 2)
-    return Verdict::no("X without an axis of channels");
-  return Verdict::yes();
+    return Support::no("X without an axis of channels");
+  return Support::yes();
 }
 
 /// Every channel of every image: to = from * a + b; `factors` gives a and b.
@@ -116,18 +115,18 @@ void scale_channels(Isa isa, const float* from, float* to, int64_t images, int64
   const auto row = cpu::elementwise_kernels(isa).unary[static_cast<size_t>(cpu::UnaryOp::linear)];
   const int64_t grain = std::max<int64_t>(1, cpu::elements_a_piece / std::max<int64_t>(1, pixels));
   c.parallel(images, grain, [&](int64_t begin, int64_t end) {
-    cpu::FinishBehind behind(c.epilogue(), begin * pixels);
+    cpu::StreamingEpilogue behind(c.epilogue(), begin * pixels);
     for (int64_t i = begin; i < end; ++i) {
       if ((i - begin) % grain == 0) c.poll();
       const auto [a, b] = factors(i);
-      for (int64_t p = 0; p < pixels; p += cpu::FinishBehind::piece) {
+      for (int64_t p = 0; p < pixels; p += cpu::StreamingEpilogue::piece) {
         if (p > 0 && p % cpu::elements_a_piece == 0) c.poll();
-        const int64_t at = i * pixels + p, length = std::min(pixels - p, cpu::FinishBehind::piece);
+        const int64_t at = i * pixels + p, length = std::min(pixels - p, cpu::StreamingEpilogue::piece);
         row(from + at, to + at, length, a, b);
         behind.computed(at + length);
       }
     }
-    behind.finish(end * pixels);
+    behind.flush(end * pixels);
   });
 }
 
@@ -149,11 +148,11 @@ void group(const GroupNormalization& op, KernelContext& c) {
                  c);
 }
 
-Verdict ask_batch(const BatchNormalization&, const KernelRequest& r) {
+Support supports_batch(const BatchNormalization&, const KernelQuery& r) {
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
   if (!r.inputs[0].shape || r.inputs[0].shape->size() < 2)
-    return Verdict::no("X without an axis of channels");
-  return Verdict::yes();
+    return Support::no("X without an axis of channels");
+  return Support::yes();
 }
 
 /// Sums in double, in an order that vectors keep.
@@ -187,15 +186,15 @@ void measure_channels(const BatchNormalization& op, float* mean, float* variance
           });
         return lanes.sum() / static_cast<double>(images * pixels);
       };
-      const double centre = average([](double v) { return v; });
-      const double spread = average([&](double v) { return (v - centre) * (v - centre); });
-      mean[channel] = static_cast<float>(centre);
+      const double center = average([](double v) { return v; });
+      const double spread = average([&](double v) { return (v - center) * (v - center); });
+      mean[channel] = static_cast<float>(center);
       variance[channel] = static_cast<float>(spread);
       for (size_t i : {size_t{1}, size_t{2}})
         if (c.outputs() > i && c.wants(i))
           floats(c.out(i))[channel] =
               static_cast<float>(static_cast<double>(floats(c, i + 2)[channel]) * momentum +
-                                 (i == 1 ? centre : spread) * (1 - momentum));
+                                 (i == 1 ? center : spread) * (1 - momentum));
     }
   });
 }
@@ -226,8 +225,8 @@ void batch(const BatchNormalization& op, KernelContext& c) {
   });
 }
 
-/// By neighbouring pixels: their squares are summed over the window of channels, and what x is divided by is
-/// exp(beta log(bias + alpha / size * sum)).
+/// For neighboring pixels at a time: their squares are summed over the window of channels, and x is divided
+/// by exp(beta log(bias + alpha / size * sum)).
 template <Isa isa>
 void local_response(const Lrn& op, KernelContext& c) {
   constexpr int64_t block = 512;
@@ -276,28 +275,32 @@ void cpu_norm(KernelCatalog& k) {
     k.add<LayerNormalization>({.op = "LayerNormalization",
                                .name = cpu::kernel_name("layer_norm", isa),
                                .isa = isa,
-                               .finishes = true},
-                              {.run = layer<isa>, .ask = ask_rows<LayerNormalization>});
+                               .fuses_epilogue = true},
+                              {.run = layer<isa>, .supports = supports_rows<LayerNormalization>});
     k.add<Lrn>({.op = "LRN", .name = cpu::kernel_name("lrn", isa), .isa = isa},
-               {.run = local_response<isa>, .ask = cpu::ask_float32<Lrn>});
+               {.run = local_response<isa>, .supports = cpu::supports_float32<Lrn>});
     k.add<RmsNormalization>(
-        {.op = "RMSNormalization", .name = cpu::kernel_name("rms_norm", isa), .isa = isa, .finishes = true},
-        {.run = root_mean_square<RmsNormalization, isa>, .ask = ask_rows<RmsNormalization>});
-    k.add<InstanceNormalization>({.op = "InstanceNormalization",
-                                  .name = cpu::kernel_name("instance_norm", isa),
-                                  .isa = isa,
-                                  .finishes = true},
-                                 {.run = instance<isa>, .ask = cpu::ask_float32<InstanceNormalization>});
+        {.op = "RMSNormalization",
+         .name = cpu::kernel_name("rms_norm", isa),
+         .isa = isa,
+         .fuses_epilogue = true},
+        {.run = root_mean_square<RmsNormalization, isa>, .supports = supports_rows<RmsNormalization>});
+    k.add<InstanceNormalization>(
+        {.op = "InstanceNormalization",
+         .name = cpu::kernel_name("instance_norm", isa),
+         .isa = isa,
+         .fuses_epilogue = true},
+        {.run = instance<isa>, .supports = cpu::supports_float32<InstanceNormalization>});
     k.add<GroupNormalization>({.op = "GroupNormalization",
                                .name = cpu::kernel_name("group_norm", isa),
                                .isa = isa,
-                               .finishes = true},
-                              {.run = group<isa>, .ask = ask_group});
+                               .fuses_epilogue = true},
+                              {.run = group<isa>, .supports = supports_group});
     k.add<BatchNormalization>({.op = "BatchNormalization",
                                .name = cpu::kernel_name("batch_norm", isa),
                                .isa = isa,
-                               .finishes = true},
-                              {.run = batch<isa>, .ask = ask_batch, .workspace = batch_workspace});
+                               .fuses_epilogue = true},
+                              {.run = batch<isa>, .supports = supports_batch, .workspace = batch_workspace});
   });
 }
 

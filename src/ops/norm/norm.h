@@ -28,7 +28,7 @@ void require_broadcasts_to(const ShapeContext<D>& c, size_t input, const std::ve
   c.require(fits, "a scale or bias that broadcasts to " + c.text(x), c.text(p));
 }
 
-/// stash_type: the type in which the statistics are computed; float or wider than what is stored.
+/// stash_type: the type in which the statistics are computed; float or wider than the stored type.
 template <class D>
 void require_stash_type(const ShapeContext<D>& c, int64_t stash_type) {
   const auto t = static_cast<DataType>(stash_type);
@@ -146,7 +146,7 @@ struct RmsNormalization {
   }
 };
 
-/// Divides by a power of the sum of squares over `size` neighbouring channels; X [N, C, …].
+/// Divides by a power of the sum of squares over `size` neighboring channels; X [N, C, …].
 struct Lrn {
   float alpha = 1e-4f, beta = 0.75f, bias = 1;
   int64_t size = 1;
@@ -164,7 +164,7 @@ struct Lrn {
   }
 };
 
-/// Divides by the 1-norm or 2-norm along an axis; where that is 0 the result is 0.
+/// Divides by the 1-norm or 2-norm along an axis; if that is 0, the result is 0.
 struct LpNormalization {
   int64_t axis = -1, p = 2;
   void fields(auto&& f) {

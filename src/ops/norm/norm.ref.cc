@@ -49,8 +49,8 @@ void for_each_run(KernelContext& c, int64_t length, F&& f) {
   y.finish();
 }
 
-/// A parameter that broadcasts to X, repeated until its elements lie at i modulo its size. `axis`: where it
-/// may begin to differ from element to element.
+/// A parameter that broadcasts to X, repeated until element i of X has its parameter at i modulo the size.
+/// `axis`: the first axis along which it may differ.
 std::pmr::vector<double> repeated(const Tensor& parameter, const Shape& x, size_t axis, KernelContext& c) {
   const Tensor p = in_double(parameter, c);
   const size_t missing = x.size() - p.rank();
@@ -108,12 +108,12 @@ void batch_normalization(const BatchNormalization& op, KernelContext& c) {
   }
   for_each_run(c, plane, [&]<class T>(const T* from, T* to, int64_t run, Poller& poll) {
     const auto channel = static_cast<size_t>(run % channels);
-    const double centre = mean.as<double>()[channel], offset = bias.as<double>()[channel];
+    const double center = mean.as<double>()[channel], offset = bias.as<double>()[channel];
     const double factor = scale.as<double>()[channel] /
                           std::sqrt(variance.as<double>()[channel] + static_cast<double>(op.epsilon));
     poll.pieces(plane, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        to[i] = static_cast<T>((static_cast<double>(from[i]) - centre) * factor + offset);
+        to[i] = static_cast<T>((static_cast<double>(from[i]) - center) * factor + offset);
     });
   });
 }
@@ -150,7 +150,7 @@ size_t first_axis(int64_t axis, const Shape& x) {
   return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(x.size()) : axis);
 }
 
-/// An output of one number for each run, if it is wanted: NaN where runs are empty.
+/// An output of one number for each run, if it is used: NaN for empty runs.
 Tensor* statistics_output(KernelContext& c, size_t i, int64_t length) {
   if (!c.wants(i)) return nullptr;
   Tensor& out = c.out(i);

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "cpu/ask.h"
+#include "cpu/support.h"
 #include "ops/compute.h"
 #include "ops/norm/norm.h"
 #include "ops/sum_of_run.h"
@@ -11,11 +11,11 @@
 namespace lathe {
 namespace {
 
-/// Lines that are summed side by side where they lie so.
+/// The number of neighboring lines that are summed side by side.
 constexpr int64_t lines_together = 128;
 constexpr int64_t line_piece = 16384;  // elements worth another thread
 
-/// Lines that lie side by side, `width` ≤ lines_together of them: neighbours of one line are `stride` apart.
+/// Neighboring lines, `width` ≤ lines_together of them: elements of one line are `stride` apart.
 struct SideBySide {
   int64_t n, stride, width;
   Poller& poll;
@@ -56,7 +56,7 @@ void for_each_line(int64_t count, int64_t cost, KernelContext& c, F&& f) {
              });
 }
 
-/// What lines are multiplied by: those whose norm is 0 become 0.
+/// The factor of a line: 0 for a norm of 0, so that the line becomes 0.
 double inverse_norm(double sum, int64_t p) {
   const double norm = p == 2 ? std::sqrt(sum) : sum;
   return norm == 0 ? 0 : 1 / norm;
@@ -85,7 +85,7 @@ void normalize_lines(const LpNormalization& op, KernelContext& c) {
   });
 }
 
-/// The axes that keep statistics of their own, [first, last), or nothing where they are not neighbours.
+/// The axes that keep statistics of their own, [first, last), or nothing if they are not neighbors.
 std::optional<std::pair<int64_t, int64_t>> kept_axes(const MeanVarianceNormalization& op, int64_t rank) {
   InlineVector<bool, 8> gone(static_cast<size_t>(rank), false);
   for (int64_t a : op.axes) gone[static_cast<size_t>(a < 0 ? a + rank : a)] = true;
@@ -100,25 +100,25 @@ std::optional<std::pair<int64_t, int64_t>> kept_axes(const MeanVarianceNormaliza
   return last - first == count ? std::optional(std::pair(first, last)) : std::nullopt;
 }
 
-Verdict ask_mean_variance(const MeanVarianceNormalization& op, const KernelRequest& r) {
+Support supports_mean_variance(const MeanVarianceNormalization& op, const KernelQuery& r) {
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  if (!r.inputs[0].shape) return Verdict::no("the rank is not known");
+  if (!r.inputs[0].shape) return Support::no("the rank is not known");
   const auto rank = static_cast<int64_t>(r.inputs[0].shape->size());
   for (int64_t a : op.axes)
-    if (a < -rank || a >= rank) return Verdict::no("no such axis");
-  return kept_axes(op, rank) ? Verdict::yes() : Verdict::no("the axes that stay are not neighbours");
+    if (a < -rank || a >= rank) return Support::no("no such axis");
+  return kept_axes(op, rank) ? Support::yes() : Support::no("the axes that stay are not neighbors");
 }
 
-/// The specification's body adds this to the deviation.
+/// The function body of the specification adds 1e-9 to the deviation.
 double inverse_deviation(double squares, double count) { return 1 / (std::sqrt(squares / count) + 1e-9); }
 
-/// [outer, kept, inner]: statistics of each of the kept, over the others.
+/// X as [outer, kept, inner]: each index of the middle axis has statistics of its own.
 struct MeansOfKept {
   int64_t outer, kept, inner;
   const float* from;
   float* to;
 
-  /// Of one whose elements lie in `outer` runs.
+  /// Normalizes index k, whose elements are in `outer` runs.
   void runs(int64_t k, Poller& poll) const {
     const auto count = static_cast<double>(outer * inner);
     double sum = 0, squares = 0;
@@ -130,7 +130,7 @@ struct MeansOfKept {
     const double factor = inverse_deviation(squares, count);
     each_run(k, [&](int64_t at) { scale_run(from + at, to + at, inner, mean, factor, poll); });
   }
-  /// Of some that lie side by side, from one on; inner is 1.
+  /// Normalizes some neighbors, from `first` on; inner is 1.
   void columns(int64_t first, Poller& poll) const {
     const SideBySide lines{outer, kept, std::min(lines_together, kept - first), poll};
     const auto count = static_cast<double>(outer);
@@ -172,10 +172,10 @@ void cpu_norm_lines(KernelCatalog& k);
 void cpu_norm_lines(KernelCatalog& k) {
   k.add<LpNormalization>(
       {.op = "LpNormalization", .name = cpu::kernel_name("lp_normalization", Isa::generic)},
-      {.run = normalize_lines, .ask = cpu::ask_float32<LpNormalization>});
+      {.run = normalize_lines, .supports = cpu::supports_float32<LpNormalization>});
   k.add<MeanVarianceNormalization>({.op = "MeanVarianceNormalization",
                                     .name = cpu::kernel_name("mean_variance_normalization", Isa::generic)},
-                                   {.run = normalize_means, .ask = ask_mean_variance});
+                                   {.run = normalize_means, .supports = supports_mean_variance});
 }
 
 }  // namespace lathe

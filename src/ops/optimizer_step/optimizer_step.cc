@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-/// Each output is of its tensor's type, or of that of what is kept.
+/// Each output has the type of its tensor or of its state.
 template <class Op, size_t output>
 DataType type_of_output(const Node& n, std::span<const ValueType> inputs) {
   const size_t trained = inputs.size() < 2 ? 0 : (inputs.size() - 2) / Op::groups;
@@ -13,7 +13,7 @@ DataType type_of_output(const Node& n, std::span<const ValueType> inputs) {
   return trained > 0 && from < inputs.size() ? inputs[from].elem : DataType::undefined;
 }
 
-/// For as many outputs as a node may be thought to have.
+/// Declares the types of as many outputs as a node is expected to have.
 template <class Op, size_t... output>
 void type_outputs(OpSchema& schema, std::index_sequence<output...>) {
   (schema.output_type(type_of_output<Op, output>, output), ...);
@@ -22,7 +22,7 @@ void type_outputs(OpSchema& schema, std::index_sequence<output...>) {
 template <class Op>
 void declare(SchemaCatalog& c, const char* name, const char* signature) {
   OpSchema& schema = c.add("ai.onnx.preview.training", name);
-  schema.version(1, signature).rule<Op>().contract({.epsilons = 32});
+  schema.version(1, signature).rule<Op>().tolerance({.epsilons = 32});
   type_outputs<Op>(schema, std::make_index_sequence<64>());
 }
 

@@ -1,6 +1,6 @@
 // Adagrad, Adam and Momentum: one step of training. Inputs: learning rate, count of updates, then the
-// tensors, their gradients and what is kept of earlier gradients, n of each; outputs: the new tensors and
-// what is kept, n of each.
+// tensors, their gradients and the states of earlier gradients, n of each; outputs: the new tensors and
+// states, n of each.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 #include "ops/optional/optional.h"
 
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
@@ -20,26 +20,27 @@ void infer_get_element(InferContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// Whether there is an element is known of what is no optional.
-std::vector<ValueId> has_element(SpellContext& c) {
+/// If the input's type is not optional, it is known whether there is an element.
+std::vector<ValueId> has_element(DecomposeContext& c) {
   if (has(c, 0) && c.input_type(0).kind == ValueType::Kind::optional)
-    unsaid("no optional values", c.input_type(0).str());
+    unsupported("no optional values", c.input_type(0).str());
   Tensor truth(DataType::boolean, {});
   store_int(truth, 0, has(c, 0));
   return {c.add_constant(std::move(truth), "has_element")};
 }
 
-std::vector<ValueId> get_element(SpellContext& c) {
-  if (c.input_type(0).kind == ValueType::Kind::optional) unsaid("no optional values", c.input_type(0).str());
+std::vector<ValueId> get_element(DecomposeContext& c) {
+  if (c.input_type(0).kind == ValueType::Kind::optional)
+    unsupported("no optional values", c.input_type(0).str());
   return {input(c, 0)};
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_optional(SchemaCatalog& c) {
   c.add("Optional")
@@ -51,7 +52,7 @@ void declare_optional(SchemaCatalog& c) {
                "optional(seq(@all_ir14))]")
       .rule<MakeOptional>()
       .infer(infer_optional)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("OptionalHasElement")
       .version(15, "(input: O) -> (output: B) [O: optional(@all) optional(seq(@all)); B: bool]")
       .version(18,
@@ -60,9 +61,9 @@ void declare_optional(SchemaCatalog& c) {
                "(input?: O) -> (output: B) [O: @all_ir14 seq(@all_ir14) optional(@all_ir14) "
                "optional(seq(@all_ir14)); B: bool]")
       .rule<OptionalHasElement>()
-      .spelled(spelling::has_element)
+      .decompose(decomposition::has_element)
       .partial()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("OptionalGetElement")
       .version(15, "(input: O) -> (output: V) [O: optional(@all) optional(seq(@all)); V: @all seq(@all)]")
       .version(18,
@@ -72,9 +73,9 @@ void declare_optional(SchemaCatalog& c) {
                "(input: O) -> (output: V) [O: @all_ir14 seq(@all_ir14) optional(@all_ir14) "
                "optional(seq(@all_ir14)); V: @all_ir14 seq(@all_ir14)]")
       .rule<OptionalGetElement>()
-      .spelled(spelling::get_element)
+      .decompose(decomposition::get_element)
       .infer(infer_get_element)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

@@ -1,4 +1,4 @@
-// Optional values: a present one is the value itself, an empty one is nothing.
+// Optional values: a present one is the value itself, an empty one is no value.
 #pragma once
 
 #include "tensor/attributes.h"

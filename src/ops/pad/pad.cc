@@ -1,7 +1,7 @@
 #include "ops/pad/pad.h"
 
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
@@ -62,12 +62,12 @@ bool pad_18_from_19(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
 /// Pads of some axes as pads of all, axes and pads as they come.
-ValueId pads_of_all(SpellContext& c, int64_t rank) {
+ValueId pads_of_all(DecomposeContext& c, int64_t rank) {
   if (!has(c, 3)) return input(c, 1);
   if (c.opset() < 11) {
     const ValueId hits = axis_hits(c, input(c, 3), rank);
@@ -81,9 +81,9 @@ ValueId pads_of_all(SpellContext& c, int64_t rank) {
   return one(c, "ScatterElements", {none, places, input(c, 1)});
 }
 
-/// What negative pads leave of an axis over and over, from `before` ahead of its first element to `after`
-/// behind its last.
-ValueId wrapped(SpellContext& c, ValueId x, int64_t axis, ValueId before, ValueId after) {
+/// Repeats what negative pads leave of an axis, from `before` ahead of its first element to `after` behind
+/// its last.
+ValueId wrapped(DecomposeContext& c, ValueId x, int64_t axis, ValueId before, ValueId after) {
   const ValueId none = int_scalar(c, 0);
   const auto cut = [&](ValueId v) { return one(c, "Max", {one(c, "Neg", {v}), none}); };
   const auto added = [&](ValueId v) { return one(c, "Max", {v, none}); };
@@ -95,15 +95,15 @@ ValueId wrapped(SpellContext& c, ValueId x, int64_t axis, ValueId before, ValueI
   return one(c, "Gather", {x, taken}, with("axis", axis));
 }
 
-/// Where elements from `before` ahead of the first to `after` behind the last come from, in an axis of `size`
-/// elements; `size` itself stands for the one that fills.
+/// The index from which position `at`, maybe outside of an axis of `size` elements, is read; `size` itself is
+/// the index of the fill value.
 int64_t source(const std::string& mode, int64_t at, int64_t size) {
   if (mode == "constant") return at < 0 || at >= size ? size : at;
   if (mode == "edge") return std::clamp<int64_t>(at, 0, size - 1);
   const int64_t period = std::max<int64_t>(2 * (size - 1), 1), within = ((at % period) + period) % period;
   return size - 1 - std::abs(size - 1 - within);
 }
-ValueId source(SpellContext& c, const std::string& mode, ValueId at, ValueId size) {
+ValueId source(DecomposeContext& c, const std::string& mode, ValueId at, ValueId size) {
   const ValueId last = plus(c, size, -1);
   if (mode == "edge") return at_most(c, at_least_0(c, at), last);
   if (mode == "reflect") {
@@ -118,8 +118,9 @@ ValueId source(SpellContext& c, const std::string& mode, ValueId at, ValueId siz
   return one(c, "Add", {at, one(c, "Mul", {outside, one(c, "Sub", {size, at})})});
 }
 
-/// Element by element, along one axis.
-ValueId grown(SpellContext& c, ValueId x, int64_t axis, const std::string& mode, ValueId pads, int64_t rank) {
+/// Pads one axis by gathering its elements.
+ValueId grown(DecomposeContext& c, ValueId x, int64_t axis, const std::string& mode, ValueId pads,
+              int64_t rank) {
   const auto size = known(size_of(c, x, axis));
   const Tensor* given = c.constant(pads);
   const int64_t before = given ? load_int(*given, axis) : 0,
@@ -134,9 +135,9 @@ ValueId grown(SpellContext& c, ValueId x, int64_t axis, const std::string& mode,
     const ValueId fill = has(c, 2) ? as_scalar(c, input(c, 2)) : c.add_constant(zeros(type, {}), "fill");
     from = concat(c, {x, one(c, "Expand", {fill, sizes_of(c, std::move(sizes))})}, axis);
   }
-  // What is far beyond all sizes is not written down.
-  constexpr int64_t most_listed = int64_t{1} << 24;
-  if (given && size && std::abs(before / 2) < most_listed && std::abs(after / 2) < most_listed) {
+  // Long lists of indices are computed by the run instead.
+  constexpr int64_t max_listed = int64_t{1} << 24;
+  if (given && size && std::abs(before / 2) < max_listed && std::abs(after / 2) < max_listed) {
     std::vector<int64_t> at;
     for (int64_t i = -before; i < *size + after; ++i) at.push_back(source(mode, i, *size));
     return gathered(c, from, at, axis);
@@ -150,14 +151,14 @@ ValueId grown(SpellContext& c, ValueId x, int64_t axis, const std::string& mode,
   return gathered(c, from, source(c, mode, all, whole), axis);
 }
 
-std::vector<ValueId> pad(SpellContext& c) {
+std::vector<ValueId> pad(DecomposeContext& c) {
   const Node node = c.node();
   const bool wraps = node.attributes.get<std::string>("mode", "constant") == "wrap";
   ValueId x = input(c, 0);
   const auto mode = node.attributes.get<std::string>("mode", "constant");
   const bool older =
       c.opset() < 11 || (c.opset() < 13 && !is_integer(elem_of(c, x)) && !is_float(elem_of(c, x)));
-  if (!wraps && !has(c, 3) && !older) unsaid({}, {});
+  if (!wraps && !has(c, 3) && !older) unsupported({}, {});
   const int64_t rank = rank_of(c, x);
   if (!wraps && !has(c, 3)) {
     for (int64_t axis = 0; axis < rank; ++axis) x = grown(c, x, axis, mode, input(c, 1), rank);
@@ -171,7 +172,7 @@ std::vector<ValueId> pad(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_pad(SchemaCatalog& c) {
   c.add("Pad")
@@ -210,8 +211,8 @@ void declare_pad(SchemaCatalog& c) {
                "(data: T, pads: int64, constant_value?: T, axes?: Tind) -> (output: T) {mode: string = "
                "'constant'} [T: @all_ir13; Tind: @index]")
       .rule<Pad>()
-      .spelled(spelling::pad)
-      .contract({.exact = true});
+      .decompose(decomposition::pad)
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

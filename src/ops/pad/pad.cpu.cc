@@ -1,16 +1,16 @@
-// Pad of elements of whole bytes. The constant mode fills what is around the middle, which is copied; the
-// others go axis by axis, the innermost first: the middle is copied once, and what lies before and after it
-// along an axis is then copied from the output itself.
-#include "cpu/ask.h"
-#include "cpu/move.h"
+// Pad of elements of whole bytes. The constant mode fills the parts around the middle, which is copied; the
+// other modes handle axis by axis, the innermost first: the middle is copied once, and the lines before and
+// after it along an axis are then copied from the output itself.
+#include "cpu/movement.h"
+#include "cpu/support.h"
 #include "ops/pad/pad_bounds.h"
 
 namespace lathe {
 namespace {
 
-Verdict ask(const Pad&, const KernelRequest& r) { return cpu::refuse_unless_movable(r); }
+Support supports(const Pad&, const KernelQuery& r) { return cpu::refuse_unless_movable(r); }
 
-/// The part of the output that is the input's, and where it begins in the input.
+/// The part of the output that is copied from the input, and where that begins in the input.
 struct Middle {
   Shape shape, at;    // in the output
   int64_t from = 0;   // element of the input
@@ -22,7 +22,7 @@ Middle middle_of(const PadBounds& p, const Tensor& in, const Tensor& out) {
   Middle m{in.shape(), p.begin};
   const Shape in_strides = row_major(in.shape()), out_strides = row_major(out.shape());
   for (size_t a = 0; a < in.rank(); ++a) {
-    // Where one end cuts off more than there is, the other one may put the input outside of the output.
+    // If one end cuts off more than there is, the other one may move the input outside of the output.
     const int64_t size = in.dim(a), begin = std::clamp(p.begin[a], -size, out.dim(a));
     m.at[a] = std::max<int64_t>(0, begin);
     m.shape[a] = std::clamp<int64_t>(begin + size, 0, out.dim(a)) - m.at[a];
@@ -33,8 +33,8 @@ Middle middle_of(const PadBounds& p, const Tensor& in, const Tensor& out) {
   return m;
 }
 
-/// All that is not the middle: along each axis what lies before it and behind it, within the middle of the
-/// axes before.
+/// Fills all but the middle: along each axis the parts before and behind it, within the middle of the axes
+/// before.
 void fill_around(Tensor& out, const Middle& m, KernelContext& c) {
   static constexpr uint64_t zeros[2] = {0, 0};
   const void* value = c.has(2) && c.in(2).size() > 0 ? c.in(2).data() : zeros;
@@ -54,8 +54,8 @@ void fill_around(Tensor& out, const Middle& m, KernelContext& c) {
   }
 }
 
-/// Along one axis: the line at `to` becomes a copy of the line at `from`, wherever the axes before it are in
-/// the middle and those behind it are done.
+/// Copies the line at `from` along one axis to `to`, for all positions where the axes before are in the
+/// middle and those behind are finished.
 void copy_line(Tensor& out, const Middle& m, size_t axis, int64_t from, int64_t to, KernelContext& c) {
   const Shape strides = row_major(out.shape());
   Shape shape = out.shape();
@@ -75,7 +75,7 @@ int64_t mirrored(int64_t at, int64_t size) {
   const int64_t period = 2 * (size - 1), in = wrapped(at, period);
   return std::min(in, period - in);
 }
-/// The line within [0, size) that stands for line `at`, which lies outside.
+/// The line within [0, size) that is repeated at `at`, which is outside.
 int64_t line_of(const std::string& mode, int64_t at, int64_t size) {
   if (mode == "edge") return std::clamp<int64_t>(at, 0, size - 1);
   return mode == "wrap" ? wrapped(at, size) : mirrored(at, size);
@@ -110,7 +110,8 @@ void run(const Pad& op, KernelContext& c) {
 }  // namespace
 
 void cpu_pad(KernelCatalog& k) {
-  k.add<Pad>({.op = "Pad", .name = cpu::kernel_name("pad", Isa::generic)}, {.run = run, .ask = ask});
+  k.add<Pad>({.op = "Pad", .name = cpu::kernel_name("pad", Isa::generic)},
+             {.run = run, .supports = supports});
 }
 
 }  // namespace lathe

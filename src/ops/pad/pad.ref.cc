@@ -3,7 +3,7 @@
 namespace lathe {
 namespace {
 
-/// Where an axis's output positions read from: an index of the input, or -1 for the constant.
+/// The indices of the input that an axis's output positions read, or -1 for the constant.
 std::pmr::vector<int64_t> pad_sources(const std::string& mode, int64_t size, int64_t begin, int64_t end,
                                       KernelContext& c) {
   std::pmr::vector<int64_t> from(static_cast<size_t>(plus(plus(size, begin), end)), c.scratch());
@@ -16,7 +16,7 @@ std::pmr::vector<int64_t> pad_sources(const std::string& mode, int64_t size, int
     }
     return from;
   }
-  // What negative pads leave is what the others repeat.
+  // The other modes repeat what negative pads leave.
   const auto cut = [&](int64_t pad) { return pad < -size ? size : std::max<int64_t>(0, -pad); };
   const int64_t first = cut(begin), left = size - first - cut(end);
   if (left <= 0 && !from.empty())

@@ -1,4 +1,4 @@
-// What a Pad adds to each axis in a run, for its kernels.
+// The pads of each axis in a run of Pad, for its kernels.
 #pragma once
 
 #include "ops/movement.h"
@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-/// By axis of the input; negative: taken away.
+/// Pads by axis of the input; negative ones remove elements.
 struct PadBounds {
   Shape begin, end;
 };

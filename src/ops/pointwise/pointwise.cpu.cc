@@ -4,9 +4,8 @@
 
 #include <variant>
 
-#include "cpu/ask.h"
-#include "cpu/mixed_pointwise.h"
-#include "cpu/pointwise.h"
+#include "cpu/elementwise.h"
+#include "cpu/support.h"
 
 namespace lathe {
 namespace {
@@ -27,7 +26,7 @@ struct Prepared {
 
 void run(const void* op, KernelContext& c) {
   const auto& program = *static_cast<const Prepared*>(op);
-  std::array<const Tensor*, Pointwise::most_operands> list;
+  std::array<const Tensor*, Pointwise::max_operands> list;
   for (size_t i = 0; i < program.operands; ++i) list[i] = &c.in(i);
   const std::span<const Tensor* const> operands(list.data(), program.operands);
   Tensor& y = c.out(0);
@@ -39,31 +38,31 @@ void run(const void* op, KernelContext& c) {
   cpu::run_pointwise(all, y.size(), c);
 }
 
-Verdict ask(const void* op, const KernelRequest& r) {
+Support supports(const void* op, const KernelQuery& r) {
   const auto& program = *static_cast<const Prepared*>(op);
   if (r.inputs.size() != program.operands || r.outputs.size() != 1)
-    return Verdict::no("another number of operands");
-  const auto refusal = [](DataType value, const KernelRequest::Operand& o) -> std::optional<Verdict> {
-    if (lies_as(value, o.type)) return std::nullopt;
-    return Verdict::no((value == DataType::float32 ? "only floats of up to 32 bits and bool"
+    return Support::no("another number of operands");
+  const auto refusal = [](DataType value, const KernelQuery::Operand& o) -> std::optional<Support> {
+    if (may_be_in_memory_as(value, o.type)) return std::nullopt;
+    return Support::no((value == DataType::float32 ? "only floats of up to 32 bits and bool"
                                                    : "only " + std::string(name_of(value))) +
                        ", not " + std::string(name_of(o.type)));
   };
   for (size_t i = 0; i < program.operands; ++i)
     if (const auto no = refusal(program.types[i], r.inputs[i])) return *no;
   if (const auto no = refusal(program.made, r.outputs[0])) return *no;
-  return Verdict::yes();
+  return Support::yes();
 }
 
 Kernel kernel(std::string name, std::string backend, Isa isa) {
   Kernel k{.op = "Pointwise", .domain = "lathe", .name = std::move(name), .backend = std::move(backend)};
   k.isa = isa;
-  k.overwrites = true;  // blocks go through the whole program before they are written, one after the other
+  k.overwrites = true;  // a block goes through the whole program before it is written
   k.decode = [isa](const Attributes& a) -> std::shared_ptr<const void> {
     const auto op = decode<PointwiseOp>(a);
     return std::make_shared<const Prepared>(isa, Pointwise::from(op.code, op.constants));
   };
-  k.ask = ask;
+  k.supports = supports;
   k.run = run;
   return k;
 }
@@ -71,6 +70,7 @@ Kernel kernel(std::string name, std::string backend, Isa isa) {
 }  // namespace
 
 void cpu_pointwise(KernelCatalog& k) {
+  k.replaces_described("Pointwise");
   k.add_codec(
       "Pointwise", "lathe",
       {[](const Attributes& a) -> std::shared_ptr<const void> {

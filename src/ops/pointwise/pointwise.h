@@ -1,4 +1,4 @@
-// lathe.Pointwise: several elementwise operators as one program. The builder makes it; it stands in plans,
+// lathe.Pointwise: several elementwise operators as one program. The builder makes it; it occurs in plans,
 // never in graphs.
 #pragma once
 

@@ -7,7 +7,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// Windows over volumes, and where the greatest of theirs are.
+/// Windows over volumes, and the positions of their maxima.
 void volumes(CaseTable& t) {
   for (const char* op : {"MaxPool", "AveragePool", "LpPool"}) {
     const auto add = [&](const char* name, const Shape& x, const Ints& kernel) -> OpCase& {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
@@ -17,8 +17,8 @@ void lp_pool_2_from_1(UpgradeContext& u) {
   u.node().attributes.set("p", static_cast<int64_t>(p));
 }
 
-/// Before version 22 windows that begin in the padding at the end counted, as ceil_mode makes them. Sizes
-/// that only a run knows must leave no room for such a window.
+/// Before version 22, windows that begin in the padding at the end counted, which ceil_mode can cause. Sizes
+/// that only a run knows must exclude such a window.
 bool pool_before_22(RewriteContext& c) {
   const auto pool = decode<Pooling>(c.node().attributes);
   const Windowing& window = pool.window;
@@ -36,29 +36,29 @@ bool pool_before_22(RewriteContext& c) {
   return true;
 }
 
-constexpr NumericContract sums{.epsilons = 4, .per_reduced = true};
+constexpr ToleranceSpec sums{.epsilons = 4, .per_reduced = true};
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// Integers of 8 bits are numbers of float32.
-std::vector<ValueId> max_pool(SpellContext& c) {
+/// Integers of 8 bits are pooled as float32.
+std::vector<ValueId> max_pool(DecomposeContext& c) {
   const Node node = c.node();
   const DataType type = elem_of(c, input(c, 0));
   if (!is_integer(type) || c.opset() >= 12) return in_wider_types(c);
   const ValueId x = cast(c, input(c, 0), DataType::float32);
   std::vector<ValueId> made = c.insert("MaxPool", {x}, node.attributes, node.outputs.size());
-  // Of padding alone there is nothing, which is less than all of them.
+  // A window of padding alone has the maximum -infinity, which becomes the least integer.
   const double least = type == DataType::int8 ? -128 : 0;
   made[0] = cast(c, one(c, "Clip", {made[0], number(c, least, DataType::float32)}), type);
   return made;
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_pool(SchemaCatalog& c) {
   c.add("MaxPool")
@@ -86,8 +86,8 @@ void declare_pool(SchemaCatalog& c) {
                "int8 uint8; I: int64]",
                nullptr, pool_before_22)
       .rule<MaxPool>()
-      .spelled(spelling::max_pool)
-      .contract({.exact = true});
+      .decompose(decomposition::max_pool)
+      .tolerance({.exact = true});
   c.add("AveragePool")
       .version(1,
                "(X: T) -> (Y: T) {pads: ints, auto_pad: string = 'NOTSET', strides: ints, kernel_shape: "
@@ -109,7 +109,7 @@ void declare_pool(SchemaCatalog& c) {
                "ints, auto_pad: string = 'NOTSET', strides: ints, kernel_shape: ints!} [T: @float_13]",
                nullptr, pool_before_22)
       .rule<AveragePool>()
-      .contract(sums);
+      .tolerance(sums);
   c.add("LpPool")
       .version(1,
                "(X: T) -> (Y: T) {p: float = 2, pads: ints, auto_pad: string = 'NOTSET', strides: ints, "
@@ -129,23 +129,23 @@ void declare_pool(SchemaCatalog& c) {
                "dilations: ints, strides: ints, kernel_shape: ints!} [T: @float_13]",
                nullptr, pool_before_22)
       .rule<LpPool>()
-      .contract(sums);
+      .tolerance(sums);
   c.add("GlobalAveragePool")
       .version(1, "(X: T) -> (Y: T) [T: @float]")
       .version(22, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<GlobalPool>()
-      .contract(sums);
+      .tolerance(sums);
   c.add("GlobalMaxPool")
       .version(1, "(X: T) -> (Y: T) [T: @float]")
       .version(22, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<GlobalPool>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("GlobalLpPool")
       .version(1, "(X: T) -> (Y: T) {p: float = 2} [T: @float]")
       .version(2, "(X: T) -> (Y: T) {p: int = 2} [T: @float]", lp_pool_2_from_1)
       .version(22, "(X: T) -> (Y: T) {p: int = 2} [T: @float_13]")
       .rule<GlobalLpPool>()
-      .contract(sums);
+      .tolerance(sums);
   c.add("MaxUnpool")
       .version(9,
                "(X: T1, I: T2, output_shape?: T2) -> (output: T1) {pads: ints, strides: ints, kernel_shape: "
@@ -157,7 +157,7 @@ void declare_pool(SchemaCatalog& c) {
                "(X: T1, I: T2, output_shape?: T2) -> (output: T1) {pads: ints, strides: ints, kernel_shape: "
                "ints!} [T1: @float_13; T2: int64]")
       .rule<MaxUnpool>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

@@ -4,9 +4,9 @@
 
 #include <limits>
 
-#include "cpu/ask.h"
 #include "cpu/conv.h"
-#include "cpu/rows.h"
+#include "cpu/reduce.h"
+#include "cpu/support.h"
 #include "ops/poller.h"
 
 namespace lathe {
@@ -40,14 +40,14 @@ Shape output_shape(const Pooling& op, const Shape& x) {
 }
 
 template <class Op>
-Verdict ask(const Op& op, const KernelRequest& r) {
-  if (r.outputs.size() > 1 && r.outputs[1].present) return Verdict::no("no positions of the maxima");
+Support supports(const Op& op, const KernelQuery& r) {
+  if (r.outputs.size() > 1 && r.outputs[1].present) return Support::no("no positions of the maxima");
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  if (op.kernel_shape.size() > 3) return Verdict::no("more than three spatial axes");
+  if (op.kernel_shape.size() > 3) return Support::no("more than three spatial axes");
   Shape one(op.kernel_shape.size() + 2, 1);
   if (!cpu::fits_planes(planes_of(op, one, one)))
-    return Verdict::no("a window too large for the rows kept in scratch");
-  return Verdict::yes();
+    return Support::no("a window too large for the rows kept in scratch");
+  return Support::yes();
 }
 
 template <class Op>
@@ -135,21 +135,27 @@ void cpu_pool(KernelCatalog& k) {
   cpu_pool_powers(k);
   cpu_pool_maxima(k);
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<MaxPool>({.op = "MaxPool", .name = cpu::kernel_name("max_pool", isa), .isa = isa, .finishes = true},
-                   {.run = max_pool<isa>, .ask = ask<MaxPool>, .workspace = workspace<MaxPool>});
+    k.add<MaxPool>(
+        {.op = "MaxPool", .name = cpu::kernel_name("max_pool", isa), .isa = isa, .fuses_epilogue = true},
+        {.run = max_pool<isa>, .supports = supports<MaxPool>, .workspace = workspace<MaxPool>});
     k.add<AveragePool>(
-        {.op = "AveragePool", .name = cpu::kernel_name("average_pool", isa), .isa = isa, .finishes = true},
-        {.run = average_pool<isa>, .ask = ask<AveragePool>, .workspace = average_workspace});
-    k.add<GlobalPool>({.op = "GlobalAveragePool",
-                       .name = cpu::kernel_name("global_average_pool", isa),
-                       .isa = isa,
-                       .finishes = true},
-                      {.run = global_pool<cpu::ReduceOp::sum, isa>, .ask = cpu::ask_float32<GlobalPool>});
-    k.add<GlobalPool>({.op = "GlobalMaxPool",
-                       .name = cpu::kernel_name("global_max_pool", isa),
-                       .isa = isa,
-                       .finishes = true},
-                      {.run = global_pool<cpu::ReduceOp::maximum, isa>, .ask = cpu::ask_float32<GlobalPool>});
+        {.op = "AveragePool",
+         .name = cpu::kernel_name("average_pool", isa),
+         .isa = isa,
+         .fuses_epilogue = true},
+        {.run = average_pool<isa>, .supports = supports<AveragePool>, .workspace = average_workspace});
+    k.add<GlobalPool>(
+        {.op = "GlobalAveragePool",
+         .name = cpu::kernel_name("global_average_pool", isa),
+         .isa = isa,
+         .fuses_epilogue = true},
+        {.run = global_pool<cpu::ReduceOp::sum, isa>, .supports = cpu::supports_float32<GlobalPool>});
+    k.add<GlobalPool>(
+        {.op = "GlobalMaxPool",
+         .name = cpu::kernel_name("global_max_pool", isa),
+         .isa = isa,
+         .fuses_epilogue = true},
+        {.run = global_pool<cpu::ReduceOp::maximum, isa>, .supports = cpu::supports_float32<GlobalPool>});
   });
 }
 

@@ -5,7 +5,7 @@
 
 namespace lathe {
 
-/// What MaxPool, AveragePool and LpPool share.
+/// The attributes and sizes that MaxPool, AveragePool and LpPool share.
 struct Pooling {
   Windowing window;
   std::vector<int64_t> kernel_shape;
@@ -108,7 +108,7 @@ struct GlobalLpPool {
   }
 };
 
-/// Puts each element of X at the flat position in the output that the second output of MaxPool told.
+/// Puts each element of X at its flat position in the output, which the second output of MaxPool gave.
 struct MaxUnpool {
   std::vector<int64_t> kernel_shape, pads, strides;
   void fields(auto&& f) {
@@ -134,11 +134,11 @@ struct MaxUnpool {
       const auto size = known(y.back());
       c.require(!size || *size >= 0, "an output of 0 or more elements", to_text(y.back()));
     }
-    if (c.has(2)) return asked_for(c);
+    if (c.has(2)) return infer_from_output_shape(c);
     c.output(0, std::move(y));
   }
 
-  /// The shape of the output where none is asked for, for X that the rule accepted.
+  /// The shape of the output if output_shape is absent, for an X that the rule accepted.
   Shape implied_shape(const Shape& x) const {
     Shape y = x;
     for (size_t i = 2; i < x.size(); ++i) y[i] = implied_size(i - 2, x[i]);
@@ -153,7 +153,7 @@ struct MaxUnpool {
     return plus(times(minus(in, D(1)), D(stride)), D(kernel_shape[i] - padding));
   }
   template <class D>
-  static void asked_for(ShapeContext<D>& c) {
+  static void infer_from_output_shape(ShapeContext<D>& c) {
     const size_t rank = c.shape(0).size();
     if (const auto* sizes = c.values(2)) {
       c.require(sizes->size() == rank, "output_shape of " + std::to_string(rank) + " sizes",

@@ -2,7 +2,7 @@
 
 #include "ops/compute.h"
 #include "ops/movement.h"
-#include "ops/pool/unpool_places.h"
+#include "ops/pool/unpool_offsets.h"
 
 namespace lathe {
 namespace {
@@ -216,15 +216,15 @@ void global_lp_pool(const GlobalLpPool& op, KernelContext& c) {
 void max_unpool(const MaxUnpool& op, KernelContext& c) {
   const Tensor& x = c.in(0);
   const auto indices = c.in(1).as<int64_t>();
-  const UnpoolPlaces place(op, c);
-  Tensor& y = c.out(0, x.type(), place.shape);
+  const UnpoolOffsets offset_of(op, c);
+  Tensor& y = c.out(0, x.type(), offset_of.shape);
   for_size(x.type(), [&]<class T> {
     const auto from = x.as<T>();
     const auto to = y.as<T>();
     Poller(c).fill(to.data(), y.size(), T{});
     for (size_t i = 0; i < from.size(); ++i) {
       if ((i & 65535) == 0) c.poll();
-      to[static_cast<size_t>(place(indices[i]))] = from[i];
+      to[static_cast<size_t>(offset_of(indices[i]))] = from[i];
     }
   });
 }

@@ -3,9 +3,9 @@
 #include <array>
 #include <limits>
 
-#include "cpu/ask.h"
 #include "cpu/elementwise.h"
-#include "cpu/maxima.h"
+#include "cpu/reduce.h"
+#include "cpu/support.h"
 #include "ops/poller.h"
 #include "ops/pool/pool.h"
 
@@ -15,24 +15,24 @@ namespace {
 using PooledTypes = Types<float, double, int8_t, uint8_t>;
 
 /// Taps whose distances are kept on the stack.
-constexpr int64_t most_taps = 1024;
+constexpr int64_t max_taps = 1024;
 
-Verdict ask_maxima(const MaxPool& op, const KernelRequest& r) {
+Support supports_maxima(const MaxPool& op, const KernelQuery& r) {
   const bool positions = r.outputs.size() > 1 && r.outputs[1].present;
   const DataType type = r.inputs[0].type;
-  if (Verdict known = cpu::ask_type(type, PooledTypes{}); !known.accepted) return known;
-  if (type == DataType::float32 && !positions) return Verdict::no("float32 without positions");
-  if (op.kernel_shape.size() > 3) return Verdict::no("more than three spatial axes");
+  if (Support known = cpu::supports_type(type, PooledTypes{}); !known.accepted) return known;
+  if (type == DataType::float32 && !positions) return Support::no("float32 without positions");
+  if (op.kernel_shape.size() > 3) return Support::no("more than three spatial axes");
   int64_t taps = 1;
-  for (int64_t k : op.kernel_shape) taps *= std::min(k, most_taps + 1);
-  return positions && taps > most_taps ? Verdict::no("a window of too many elements") : Verdict::yes();
+  for (int64_t k : op.kernel_shape) taps *= std::min(k, max_taps + 1);
+  return positions && taps > max_taps ? Support::no("a window of too many elements") : Support::yes();
 }
 
 /// Windows over a volume; shorter inputs are one slice or row of it.
 struct Maxima {
   std::array<WindowAxis, 3> axes;
-  std::array<int64_t, 3> steps;                // from one position to the next along each axis
-  std::array<int64_t, most_taps> places = {};  // by tap, from where its window begins
+  std::array<int64_t, 3> steps;               // from one position to the next along each axis
+  std::array<int64_t, max_taps> places = {};  // by tap, from the start of its window
 
   Maxima(const MaxPool& op, const WindowAxes& given, bool positions) {
     std::copy(given.begin(), given.end(), axes.end() - static_cast<int64_t>(given.size()));
@@ -58,7 +58,7 @@ struct Maxima {
     return n;
   }
 
-  /// Some neighbouring windows of a row, of the volume of this index.
+  /// Some neighboring windows of a row, of the volume of this index.
   static constexpr int64_t together = 128;
   template <class T>
   void run(const cpu::MaximaLoops<T>& loops, const T* x, int64_t index, int64_t line, int64_t first,
@@ -131,7 +131,7 @@ void cpu_pool_maxima(KernelCatalog& k);
 void cpu_pool_maxima(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<MaxPool>({.op = "MaxPool", .name = cpu::kernel_name("max_pool_maxima", isa), .isa = isa},
-                   {.run = pool_maxima<isa>, .ask = ask_maxima});
+                   {.run = pool_maxima<isa>, .supports = supports_maxima});
   });
 }
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cpu/ask.h"
+#include "cpu/support.h"
 #include "ops/movement.h"
 #include "ops/pool/pool.h"
-#include "ops/pool/unpool_places.h"
+#include "ops/pool/unpool_offsets.h"
 #include "ops/sum_of_run.h"
 
 namespace lathe {
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t powers_piece = 16384;  // elements worth another thread
 
-/// Calls f(power, root): what is summed of each element, and what becomes of the sum.
+/// Calls f(power, root): the function of each element that is summed, and the function of the sum.
 template <class F>
 void with_power(int64_t p, F&& f) {
   if (p == 1) return f([](double x) { return std::abs(x); }, [](double sum) { return sum; });
@@ -38,9 +38,9 @@ void pool_all_powers(const GlobalLpPool& op, KernelContext& c) {
   });
 }
 
-Verdict ask_powers(const LpPool& op, const KernelRequest& r) {
+Support supports_powers(const LpPool& op, const KernelQuery& r) {
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  return op.kernel_shape.size() > 3 ? Verdict::no("more than three spatial axes") : Verdict::yes();
+  return op.kernel_shape.size() > 3 ? Support::no("more than three spatial axes") : Support::yes();
 }
 
 /// Windows over a volume; of shorter inputs, one slice or row of it.
@@ -101,14 +101,14 @@ void pool_powers(const LpPool& op, KernelContext& c) {
   });
 }
 
-Verdict ask_unpool(const MaxUnpool&, const KernelRequest& r) { return cpu::refuse_unless_movable(r); }
+Support supports_unpool(const MaxUnpool&, const KernelQuery& r) { return cpu::refuse_unless_movable(r); }
 
-/// In the order of the indices, where two say the same place.
+/// Writes in the order of the indices, in case two are equal.
 void unpool(const MaxUnpool& op, KernelContext& c) {
   const Tensor& x = c.in(0);
   const int64_t* const indices = c.in(1).as<int64_t>().data();
-  const UnpoolPlaces place(op, c);
-  Tensor& y = c.out(0, x.type(), place.shape);
+  const UnpoolOffsets offset_of(op, c);
+  Tensor& y = c.out(0, x.type(), offset_of.shape);
   for_size(x.type(), [&]<class T> {
     const T* const from = x.as<T>().data();
     T* const to = y.as<T>().data();
@@ -117,7 +117,7 @@ void unpool(const MaxUnpool& op, KernelContext& c) {
       poll.fill(to + begin, end - begin, T{});
     });
     Poller(c).pieces(x.size(), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) to[place(indices[i])] = from[i];
+      for (int64_t i = begin; i < end; ++i) to[offset_of(indices[i])] = from[i];
     });
   });
 }
@@ -127,12 +127,12 @@ void unpool(const MaxUnpool& op, KernelContext& c) {
 void cpu_pool_powers(KernelCatalog& k);
 void cpu_pool_powers(KernelCatalog& k) {
   k.add<LpPool>({.op = "LpPool", .name = cpu::kernel_name("lp_pool", Isa::generic)},
-                {.run = pool_powers, .ask = ask_powers});
+                {.run = pool_powers, .supports = supports_powers});
   k.add<GlobalLpPool>({.op = "GlobalLpPool", .name = cpu::kernel_name("global_lp_pool", Isa::generic)},
-                      {.run = pool_all_powers, .ask = cpu::ask_float32<GlobalLpPool>});
+                      {.run = pool_all_powers, .supports = cpu::supports_float32<GlobalLpPool>});
   k.add<MaxUnpool>(
       {.op = "MaxUnpool", .name = cpu::kernel_name("max_unpool", Isa::generic), .temporaries = true},
-      {.run = unpool, .ask = ask_unpool});
+      {.run = unpool, .supports = supports_unpool});
 }
 
 }  // namespace lathe

@@ -2,7 +2,7 @@
 
 #include "ops/element_type.h"
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
@@ -36,7 +36,7 @@ DataType dequantized_type(const Node& n, std::span<const ValueType> in) {
   return in[1].elem;
 }
 
-/// One scale for all elements, and a scalar: of what is written as a vector of one element, its element.
+/// Older versions have one scale for all elements, and it is a scalar: a vector of one element is reshaped.
 bool quantize_10_from_13(RewriteContext& c) {
   auto& inputs = c.node().inputs;
   for (size_t i = 1; i < inputs.size(); ++i) {
@@ -51,18 +51,18 @@ bool quantize_10_from_13(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// Integers that older opsets have, though not always to quantise to.
+/// Integers that older opsets have, though not always to quantize to.
 bool is_plain_integer(DataType t) {
   return t == DataType::int8 || t == DataType::uint8 || t == DataType::int16 || t == DataType::uint16 ||
          t == DataType::int32;
 }
 
 /// A scale or zero point (input `i`) as it broadcasts to the data.
-ValueId for_each_element(SpellContext& c, const QuantizationGrid& op, size_t i) {
+ValueId for_each_element(DecomposeContext& c, const QuantizationParams& op, size_t i) {
   const ValueId x = input(c, 0), v = input(c, i);
   const int64_t rank = rank_of(c, v);
   if (rank == 0 || (rank == 1 && known(size_of(c, v, 0)) == 1)) return rank == 0 ? v : scalar_of(c, v);
@@ -77,14 +77,14 @@ ValueId for_each_element(SpellContext& c, const QuantizationGrid& op, size_t i) 
 }
 
 /// round(x / scale) + zero point, within the type's range. NaN gives the zero point.
-std::vector<ValueId> quantize(SpellContext& c) {
+std::vector<ValueId> quantize(DecomposeContext& c) {
   const auto op = decode<QuantizeLinear>(c.node().attributes);
   const DataType type = elem_of(c, c.node().outputs[0]);
-  if (!is_plain_integer(type)) unsaid("integers of 8 or 16 bits", std::string(name_of(type)));
+  if (!is_plain_integer(type)) unsupported("integers of 8 or 16 bits", std::string(name_of(type)));
   const ValueId scale = for_each_element(c, op, 1);
   const auto precision = op.precision != 0 ? static_cast<DataType>(op.precision) : elem_of(c, scale);
   if (!is_float(precision) || bits_of(precision) < 16)
-    unsaid("scales of 16 bits or more", std::string(name_of(precision)));
+    unsupported("scales of 16 bits or more", std::string(name_of(precision)));
   const ValueId quotient = one(c, "Div", {cast(c, input(c, 0), precision), cast(c, scale, precision)});
   const ValueId whole = one(c, "Round", {cast(c, quotient, DataType::float32)});
   const ValueId zero = number(c, 0, DataType::float32);
@@ -97,10 +97,10 @@ std::vector<ValueId> quantize(SpellContext& c) {
   return {cast(c, one(c, "Clip", {sum, least, most}), type)};
 }
 
-std::vector<ValueId> dequantize(SpellContext& c) {
+std::vector<ValueId> dequantize(DecomposeContext& c) {
   const auto op = decode<DequantizeLinear>(c.node().attributes);
   const DataType type = elem_of(c, input(c, 0));
-  if (!is_plain_integer(type)) unsaid("integers of 8, 16 or 32 bits", std::string(name_of(type)));
+  if (!is_plain_integer(type)) unsupported("integers of 8, 16 or 32 bits", std::string(name_of(type)));
   ValueId x = input(c, 0);
   if (has(c, 2)) {
     x = one(c, "Sub", {cast(c, x, DataType::int64), cast(c, for_each_element(c, op, 2), DataType::int64)});
@@ -111,7 +111,7 @@ std::vector<ValueId> dequantize(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_quantize(SchemaCatalog& c) {
   c.add("QuantizeLinear")
@@ -150,9 +150,9 @@ void declare_quantize(SchemaCatalog& c) {
           "float float16 bfloat16 int32 float8e8m0; T3: int8 uint8 int16 uint16 float8e4m3fn float8e4m3fnuz "
           "float8e5m2 float8e5m2fnuz uint4 int4 float4e2m1 uint2 int2 float6e2m3 float6e3m2]")
       .rule<QuantizeLinear>()
-      .spelled(spelling::quantize)
+      .decompose(decomposition::quantize)
       .output_type(quantized_type)
-      .contract({.epsilons = 1});
+      .tolerance({.epsilons = 1});
   c.add("DequantizeLinear")
       .version(10, "(x: T, x_scale: float, x_zero_point?: T) -> (y: float) [T: int8 uint8 int32]")
       .version(13,
@@ -186,13 +186,13 @@ void declare_quantize(SchemaCatalog& c) {
                "float8e5m2fnuz uint4 int4 float4e2m1 uint2 int2 float6e2m3 float6e3m2; T2: float float16 "
                "bfloat16 float8e8m0; T3: float float16 bfloat16]")
       .rule<DequantizeLinear>()
-      .spelled(spelling::dequantize)
+      .decompose(decomposition::dequantize)
       .output_type(dequantized_type)
-      .contract({.epsilons = 2});
+      .tolerance({.epsilons = 2});
   c.add("DynamicQuantizeLinear")
       .version(11, "(x: T1) -> (y: T2, y_scale: float, y_zero_point: T2) [T1: float; T2: uint8]")
       .rule<DynamicQuantizeLinear>()
-      .contract({.epsilons = 2});
+      .tolerance({.epsilons = 2});
 }
 
 }  // namespace lathe

@@ -9,11 +9,9 @@
 #include <functional>
 #include <limits>
 
-#include "cpu/ask.h"
-#include "cpu/bytes_rows.h"
-#include "cpu/casts.h"
 #include "cpu/elementwise.h"
-#include "cpu/few_bits.h"
+#include "cpu/quantized.h"
+#include "cpu/support.h"
 #include "ops/compute.h"
 
 namespace lathe {
@@ -22,10 +20,11 @@ namespace {
 inline constexpr Types<int8_t, uint8_t> byte_types;
 inline constexpr Types<int8_t, uint8_t, int32_t> stored_types;
 
-/// The tensor as [outer, scales, inner]: what has one scale lies together.
-struct Grid {
+/// The tensor as [outer, scales, inner]: elements that share a scale are contiguous.
+struct ScaleRuns {
   int64_t scales = 1, inner, count;
-  Grid(const QuantizationGrid& op, const Tensor& x, const Tensor& scale) : inner(x.size()), count(x.size()) {
+  ScaleRuns(const QuantizationParams& op, const Tensor& x, const Tensor& scale)
+      : inner(x.size()), count(x.size()) {
     if (scale.size() == 1) return;
     const auto axis = static_cast<size_t>(op.axis < 0 ? op.axis + static_cast<int64_t>(x.rank()) : op.axis);
     scales = x.dim(axis);
@@ -50,49 +49,50 @@ struct Grid {
   }
 };
 
-Verdict ask_grid(const QuantizationGrid& op, const KernelRequest& r, const KernelRequest::Operand& bytes,
-                 const KernelRequest::Operand& floats, bool wide) {
+Support supports_quantization(const QuantizationParams& op, const KernelQuery& r,
+                              const KernelQuery::Operand& bytes, const KernelQuery::Operand& floats,
+                              bool wide) {
   if (floats.type != DataType::float32 || r.inputs[1].type != DataType::float32)
-    return Verdict::no("only float32");
+    return Support::no("only float32");
   const bool known = bytes.type == DataType::int8 || bytes.type == DataType::uint8 ||
                      (wide && bytes.type == DataType::int32);
-  if (!known) return Verdict::no("not for " + std::string(name_of(bytes.type)));
+  if (!known) return Support::no("not for " + std::string(name_of(bytes.type)));
   if (cpu::has_input(r, 2) && r.inputs[2].type != bytes.type)
-    return Verdict::no("a zero point of another type");
-  if (op.block_size > 0) return Verdict::no("blocks");
-  return Verdict::yes();
+    return Support::no("a zero point of another type");
+  if (op.block_size > 0) return Support::no("blocks");
+  return Support::yes();
 }
 
-Verdict ask_quantize(const QuantizeLinear& op, const KernelRequest& r) {
+Support supports_quantize(const QuantizeLinear& op, const KernelQuery& r) {
   if (op.precision != 0 && op.precision != static_cast<int64_t>(DataType::float32))
-    return Verdict::no("a precision other than float32");
-  return ask_grid(op, r, r.outputs[0], r.inputs[0], false);
+    return Support::no("a precision other than float32");
+  return supports_quantization(op, r, r.outputs[0], r.inputs[0], false);
 }
-Verdict ask_dequantize(const DequantizeLinear& op, const KernelRequest& r) {
-  return ask_grid(op, r, r.inputs[0], r.outputs[0], true);
+Support supports_dequantize(const DequantizeLinear& op, const KernelQuery& r) {
+  return supports_quantization(op, r, r.inputs[0], r.outputs[0], true);
 }
 
 template <Isa isa>
 void quantize(const QuantizeLinear& op, KernelContext& c) {
   const Tensor &x = c.in(0), &scale = c.in(1);
   Tensor& out = c.out(0);
-  const cpu::ByteRowKernels& k = cpu::byte_row_kernels(isa);
+  const cpu::Int8RowKernels& k = cpu::int8_row_kernels(isa);
   for_type(out.type(), byte_types, [&]<class T>() -> void {
     const T* zeros = cpu::has_input(c, 2) ? c.in(2).as<T>().data() : nullptr;
-    Grid(op, x, scale).each_run(c, [&](int64_t first, int64_t n, size_t s) {
+    ScaleRuns(op, x, scale).each_run(c, [&](int64_t first, int64_t n, size_t s) {
       k.quantize(cpu::floats(x) + first, out.as<T>().data() + first, n, cpu::floats(scale)[s],
                  zeros ? zeros[s] : 0, std::numeric_limits<T>::min());
     });
   });
 }
 
-Verdict ask_dynamic(const DynamicQuantizeLinear&, const KernelRequest& r) {
+Support supports_dynamic(const DynamicQuantizeLinear&, const KernelQuery& r) {
   constexpr DataType types[] = {DataType::uint8, DataType::float32, DataType::uint8};
-  if (r.inputs[0].type != DataType::float32) return Verdict::no("only float32");
+  if (r.inputs[0].type != DataType::float32) return Support::no("only float32");
   for (size_t i = 0; i < r.outputs.size(); ++i)
     if (r.outputs[i].present && (i > 2 || r.outputs[i].type != types[i]))
-      return Verdict::no("another type of result");
-  return Verdict::yes();
+      return Support::no("another type of result");
+  return Support::yes();
 }
 
 /// Differences of int32 take more digits than float has.
@@ -104,10 +104,10 @@ template <Isa isa>
 void dequantize(const DequantizeLinear& op, KernelContext& c) {
   const Tensor &x = c.in(0), &scale = c.in(1);
   float* const out = cpu::floats(c.out(0));
-  const cpu::ByteRowKernels& k = cpu::byte_row_kernels(isa);
+  const cpu::Int8RowKernels& k = cpu::int8_row_kernels(isa);
   for_type(x.type(), stored_types, [&]<class T>() -> void {
     const T* zeros = cpu::has_input(c, 2) ? c.in(2).as<T>().data() : nullptr;
-    Grid(op, x, scale).each_run(c, [&](int64_t first, int64_t n, size_t s) {
+    ScaleRuns(op, x, scale).each_run(c, [&](int64_t first, int64_t n, size_t s) {
       const T* from = x.as<T>().data() + first;
       float* to = out + first;
       const float by = cpu::floats(scale)[s];
@@ -128,7 +128,7 @@ void dequantize(const DequantizeLinear& op, KernelContext& c) {
 struct Blocks {
   int64_t size, inner = 1, block = 0, blocks = 0;  // block 0: no blocks
   bool single;
-  Blocks(const QuantizationGrid& op, const Shape& x, const Shape& scale)
+  Blocks(const QuantizationParams& op, const Shape& x, const Shape& scale)
       : size(count_of(x)), single(count_of(scale) == 1) {
     if (single) return;
     const auto axis = static_cast<size_t>(op.axis < 0 ? op.axis + static_cast<int64_t>(x.size()) : op.axis);
@@ -151,7 +151,7 @@ struct Blocks {
       }
       return;
     }
-    // Neighbours have scales of their own, which are neighbours too, along what is not cut into blocks.
+    // Along axes without blocks, neighbors have scales of their own, which are neighbors too.
     const bool each = block > 0 || inner == 1;
     for (int64_t at = begin; at < end;) {
       const int64_t within = at % inner, along = at / inner % size, outer = at / inner / size;
@@ -167,14 +167,14 @@ struct Blocks {
 /// Elements that are floats while they are scaled; whole bytes.
 constexpr int64_t together = 2048;
 
-bool is_few_bits(DataType t) { return is_integer(t) && bits_of(t) <= 16; }
+bool is_low_bit(DataType t) { return is_integer(t) && bits_of(t) <= 16; }
 
 /// Elements [first, first + n), which begin with a byte.
 void widen_numbers(Isa isa, DataType type, const void* from, int64_t first, float* to, int64_t n) {
   const int bits = bits_of(type);
   const auto* const bytes = static_cast<const uint8_t*>(from) + first * bits / 8;
   if (bits == 16) return cpu::cast_row(isa, type, DataType::float32)(bytes, to, n);
-  cpu::few_bits_kernels(isa).widen[bits == 2 ? 0 : bits == 4 ? 1 : 2](bytes, to, n, is_signed_integer(type));
+  cpu::low_bit_kernels(isa).widen[bits == 2 ? 0 : bits == 4 ? 1 : 2](bytes, to, n, is_signed_integer(type));
 }
 void widen_numbers(Isa isa, const Tensor& from, float* to, KernelContext& c) {
   c.parallel((from.size() + together - 1) / together, 8, [&](int64_t begin, int64_t end) {
@@ -184,15 +184,15 @@ void widen_numbers(Isa isa, const Tensor& from, float* to, KernelContext& c) {
   });
 }
 
-Verdict ask_blocks(const DequantizeLinear& op, const KernelRequest& r) {
+Support supports_blocks(const DequantizeLinear& op, const KernelQuery& r) {
   const DataType x = r.inputs[0].type, y = r.outputs[0].type;
   const int bits = bits_of(x);
-  if (!is_few_bits(x)) return Verdict::no("not for " + std::string(name_of(x)));
-  if ((y != DataType::float32 && !cpu::is_half(y)) || r.inputs[1].type != y)
-    return Verdict::no("only floats of the scales' type, float32 or of 16 bits");
-  if (cpu::has_input(r, 2) && r.inputs[2].type != x) return Verdict::no("a zero point of another type");
-  if (op.block_size == 0 && bits == 8 && y == DataType::float32) return Verdict::no("no blocks");
-  return Verdict::yes();
+  if (!is_low_bit(x)) return Support::no("not for " + std::string(name_of(x)));
+  if ((y != DataType::float32 && !cpu::is_f16(y)) || r.inputs[1].type != y)
+    return Support::no("only floats of the scales' type, float32 or of 16 bits");
+  if (cpu::has_input(r, 2) && r.inputs[2].type != x) return Support::no("a zero point of another type");
+  if (op.block_size == 0 && bits == 8 && y == DataType::float32) return Support::no("no blocks");
+  return Support::yes();
 }
 
 /// Scales, and zero points, as floats.
@@ -204,7 +204,7 @@ template <Isa isa>
 void dequantize_blocks(const DequantizeLinear& op, KernelContext& c) {
   const Tensor &x = c.in(0), &scale = c.in(1);
   Tensor& out = c.out(0);
-  const cpu::FewBitsKernels& k = cpu::few_bits_kernels(isa);
+  const cpu::LowBitKernels& k = cpu::low_bit_kernels(isa);
   auto* const memory =
       static_cast<float*>(c.workspace(blocks_workspace(op, std::array{x.shape(), scale.shape()}, 1)));
   const float* scales = cpu::floats(scale);
@@ -217,7 +217,7 @@ void dequantize_blocks(const DequantizeLinear& op, KernelContext& c) {
     widen_numbers(isa, c.in(2), memory + scale.size(), c);
     zeros = memory + scale.size();
   }
-  const Blocks grid(op, x.shape(), scale.shape());
+  const Blocks blocks(op, x.shape(), scale.shape());
   const bool narrow = out.type() != DataType::float32;
   c.parallel((x.size() + together - 1) / together, cpu::elements_a_piece / together,
              [&](int64_t begin, int64_t end) {
@@ -227,7 +227,7 @@ void dequantize_blocks(const DequantizeLinear& op, KernelContext& c) {
                  const int64_t first = i * together, n = std::min(together, x.size() - first);
                  widen_numbers(isa, x.type(), x.data(), first, wide, n);
                  float* const to = narrow ? scaled : cpu::floats(out) + first;
-                 grid.each_part(first, first + n, [&](int64_t at, int64_t count, int64_t s, bool each) {
+                 blocks.each_part(first, first + n, [&](int64_t at, int64_t count, int64_t s, bool each) {
                    const float* const from = wide + (at - first);
                    if (each)
                      k.scale_each(from, to + (at - first), count, scales + s, zeros ? zeros + s : nullptr);
@@ -240,16 +240,16 @@ void dequantize_blocks(const DequantizeLinear& op, KernelContext& c) {
              });
 }
 
-Verdict ask_quantize_blocks(const QuantizeLinear& op, const KernelRequest& r) {
+Support supports_quantize_blocks(const QuantizeLinear& op, const KernelQuery& r) {
   const DataType y = r.outputs[0].type;
   if (r.inputs[0].type != DataType::float32 || r.inputs[1].type != DataType::float32)
-    return Verdict::no("only float32");
+    return Support::no("only float32");
   if (op.precision != 0 && op.precision != static_cast<int64_t>(DataType::float32))
-    return Verdict::no("a precision other than float32");
-  if (!is_few_bits(y)) return Verdict::no("not for " + std::string(name_of(y)));
-  if (cpu::has_input(r, 2) && r.inputs[2].type != y) return Verdict::no("a zero point of another type");
-  if (op.block_size == 0 && bits_of(y) == 8) return Verdict::no("no blocks");
-  return Verdict::yes();
+    return Support::no("a precision other than float32");
+  if (!is_low_bit(y)) return Support::no("not for " + std::string(name_of(y)));
+  if (cpu::has_input(r, 2) && r.inputs[2].type != y) return Support::no("a zero point of another type");
+  if (op.block_size == 0 && bits_of(y) == 8) return Support::no("no blocks");
+  return Support::yes();
 }
 
 /// Zero points as floats.
@@ -273,7 +273,7 @@ void quantize_blocks(const QuantizeLinear& op, KernelContext& c) {
   const Tensor &x = c.in(0), &scale = c.in(1);
   Tensor& out = c.out(0);
   const DataType type = out.type();
-  const cpu::FewBitsKernels& k = cpu::few_bits_kernels(isa);
+  const cpu::LowBitKernels& k = cpu::low_bit_kernels(isa);
   auto* const memory =
       static_cast<float*>(c.workspace(quantize_workspace(op, std::array{x.shape(), scale.shape()}, 1)));
   const float* const scales = cpu::floats(scale);
@@ -288,7 +288,7 @@ void quantize_blocks(const QuantizeLinear& op, KernelContext& c) {
   const Bounds within{is_signed ? -most - 1 : 0, most};
   const bool packs = bits < 8;
   const cpu::SingleRow narrow = cpu::cast_row(isa, DataType::float32, packs ? DataType::int8 : type);
-  const Blocks grid(op, x.shape(), scale.shape());
+  const Blocks blocks(op, x.shape(), scale.shape());
   c.parallel((x.size() + together - 1) / together, cpu::elements_a_piece / together,
              [&](int64_t begin, int64_t end) {
                float numbers[together];
@@ -296,7 +296,7 @@ void quantize_blocks(const QuantizeLinear& op, KernelContext& c) {
                for (int64_t i = begin; i < end; ++i) {
                  if ((i - begin) % 8 == 0) c.poll();
                  const int64_t first = i * together, n = std::min(together, x.size() - first);
-                 grid.each_part(first, first + n, [&](int64_t at, int64_t count, int64_t s, bool each) {
+                 blocks.each_part(first, first + n, [&](int64_t at, int64_t count, int64_t s, bool each) {
                    (each ? k.quantize_each : k.quantize)(cpu::floats(x) + at, numbers + (at - first), count,
                                                          scales + s, zeros ? zeros + s : nullptr, within);
                  });
@@ -312,7 +312,7 @@ void quantize_blocks(const QuantizeLinear& op, KernelContext& c) {
 /// standard's function.
 template <Isa isa>
 void dynamic_quantize(const DynamicQuantizeLinear&, KernelContext& c) {
-  const cpu::ByteRowKernels& k = cpu::byte_row_kernels(isa);
+  const cpu::Int8RowKernels& k = cpu::int8_row_kernels(isa);
   const Tensor& x = c.in(0);
   std::atomic<float> low = 0, high = 0;
   const auto widen = [](std::atomic<float>& bound, float to, auto&& beyond) {
@@ -348,19 +348,19 @@ void dynamic_quantize(const DynamicQuantizeLinear&, KernelContext& c) {
 void cpu_quantize(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<QuantizeLinear>({.op = "QuantizeLinear", .name = cpu::kernel_name("quantize", isa), .isa = isa},
-                          {.run = quantize<isa>, .ask = ask_quantize});
+                          {.run = quantize<isa>, .supports = supports_quantize});
     k.add<DequantizeLinear>(
         {.op = "DequantizeLinear", .name = cpu::kernel_name("dequantize", isa), .isa = isa},
-        {.run = dequantize<isa>, .ask = ask_dequantize});
+        {.run = dequantize<isa>, .supports = supports_dequantize});
     k.add<DequantizeLinear>(
         {.op = "DequantizeLinear", .name = cpu::kernel_name("dequantize.blocks", isa), .isa = isa},
-        {.run = dequantize_blocks<isa>, .ask = ask_blocks, .workspace = blocks_workspace});
+        {.run = dequantize_blocks<isa>, .supports = supports_blocks, .workspace = blocks_workspace});
     k.add<QuantizeLinear>(
         {.op = "QuantizeLinear", .name = cpu::kernel_name("quantize.blocks", isa), .isa = isa},
-        {.run = quantize_blocks<isa>, .ask = ask_quantize_blocks, .workspace = quantize_workspace});
+        {.run = quantize_blocks<isa>, .supports = supports_quantize_blocks, .workspace = quantize_workspace});
     k.add<DynamicQuantizeLinear>(
         {.op = "DynamicQuantizeLinear", .name = cpu::kernel_name("dynamic_quantize", isa), .isa = isa},
-        {.run = dynamic_quantize<isa>, .ask = ask_dynamic});
+        {.run = dynamic_quantize<isa>, .supports = supports_dynamic});
   });
 }
 

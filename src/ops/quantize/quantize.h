@@ -12,13 +12,13 @@
 
 namespace lathe {
 
-/// What both directions share.
-struct QuantizationGrid {
+/// The attributes and checks that both directions share.
+struct QuantizationParams {
   int64_t axis = 1;
   int64_t block_size = 0;
   int64_t output_dtype = 0;
 
-  /// Do scale (input 1) and zero point (input 2) fit the data (input 0)?
+  /// Requires that scale (input 1) and zero point (input 2) fit the data (input 0).
   template <class D>
   void check(const ShapeContext<D>& c) const {
     if (block_size < 0)
@@ -47,8 +47,8 @@ struct QuantizationGrid {
   }
 
  private:
-  /// What a model is written with says that it is broken. Scales that a run computes may be 0 where all data
-  /// are.
+  /// Constant scales that are 0 or not finite mean that a model is broken. Those that a run computes may be 0
+  /// if all data are.
   static void check_numbers(const ShapeContext<Dim>& c, const Tensor& scale) {
     for (int64_t i = 0; i < scale.size(); ++i)
       if (const double s = load_double(scale, i); s == 0 || !std::isfinite(s))
@@ -62,7 +62,7 @@ struct QuantizationGrid {
   }
 };
 
-struct QuantizeLinear : QuantizationGrid {
+struct QuantizeLinear : QuantizationParams {
   int64_t precision = 0;
   bool saturate = true;
   void fields(auto&& f) {
@@ -79,7 +79,7 @@ struct QuantizeLinear : QuantizationGrid {
   }
 };
 
-struct DequantizeLinear : QuantizationGrid {
+struct DequantizeLinear : QuantizationParams {
   void fields(auto&& f) {
     f("axis", axis);
     f("block_size", block_size);

@@ -9,10 +9,10 @@
 namespace lathe {
 namespace {
 
-/// Which element of the scale belongs to an element of the data.
+/// The index of the scale of an element of the data.
 class ScaleIndex {
  public:
-  ScaleIndex(const QuantizationGrid& op, const Shape& x, const Tensor& scale) : single_(scale.size() == 1) {
+  ScaleIndex(const QuantizationParams& op, const Shape& x, const Tensor& scale) : single_(scale.size() == 1) {
     if (single_) return;
     const auto rank = static_cast<int64_t>(x.size());
     const auto a = static_cast<size_t>(op.axis < 0 ? op.axis + rank : op.axis);
@@ -28,7 +28,7 @@ class ScaleIndex {
     if (!blocked_) return along;
     return (i / inner_ / size_ * blocks_ + along / block_) * inner_ + i % inner_;
   }
-  /// How many elements from i on, at most n, are known to share that one.
+  /// The number of elements from i on, at most n, that are known to share its scale.
   int64_t run(int64_t i, int64_t n) const {
     if (single_) return n;
     return blocked_ ? 1 : std::min(n, inner_ - i % inner_);
@@ -39,14 +39,14 @@ class ScaleIndex {
   int64_t size_ = 1, inner_ = 1, block_ = 1, blocks_ = 1;
 };
 
-/// Rounds to what a type holds.
+/// Rounds to the precision of a type.
 float at_precision(float x, DataType type) {
   if (type == DataType::float16) return to_float(to_float16(x));
   if (type == DataType::bfloat16) return to_float(to_bfloat16(x));
   return x;
 }
 
-/// x / scale in the precision that the attribute, or else the type of the scale, asks for.
+/// x / scale in the precision of the attribute, or else of the scale's type.
 double quotient(double x, double scale, DataType precision) {
   if (precision == DataType::float64) return x / scale;
   const float a = at_precision(static_cast<float>(x), precision);

@@ -1,6 +1,6 @@
 #include "ops/random/random.h"
 
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
@@ -19,11 +19,11 @@ DataType dtype_or_input(const Node& n, std::span<const ValueType> inputs) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-std::vector<ValueId> bernoulli(SpellContext& c) {
+std::vector<ValueId> bernoulli(DecomposeContext& c) {
   const ValueId p = widened(c, input(c, 0));
   Attributes a = with("dtype", static_cast<int64_t>(elem_of(c, p)));
   if (const auto* seed = c.node().attributes.get_if<float>("seed")) a.set("seed", *seed);
@@ -32,7 +32,7 @@ std::vector<ValueId> bernoulli(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_random(SchemaCatalog& c) {
   c.add("RandomUniform")
@@ -44,7 +44,7 @@ void declare_random(SchemaCatalog& c) {
                "0} [T: @float_13]")
       .rule<RandomShaped>()
       .output_type(dtype_or_float)
-      .contract({.random = true})
+      .tolerance({.random = true})
       .nondeterministic();
   c.add("RandomNormal")
       .version(1,
@@ -55,7 +55,7 @@ void declare_random(SchemaCatalog& c) {
                "= 0} [T: @float_13]")
       .rule<RandomShaped>()
       .output_type(dtype_or_float)
-      .contract({.random = true})
+      .tolerance({.random = true})
       .nondeterministic();
   c.add("RandomUniformLike")
       .version(1,
@@ -66,7 +66,7 @@ void declare_random(SchemaCatalog& c) {
                "@all_13; T2: @float_13]")
       .rule<RandomLike>()
       .output_type(dtype_or_input)
-      .contract({.random = true})
+      .tolerance({.random = true})
       .nondeterministic();
   c.add("RandomNormalLike")
       .version(1,
@@ -77,15 +77,15 @@ void declare_random(SchemaCatalog& c) {
                "[T1: @all_13; T2: @float_13]")
       .rule<RandomLike>()
       .output_type(dtype_or_input)
-      .contract({.random = true})
+      .tolerance({.random = true})
       .nondeterministic();
   c.add("Bernoulli")
       .version(15, "(input: T1) -> (output: T2) {dtype: int, seed: float} [T1: @float; T2: @plain_13]")
       .version(22, "(input: T1) -> (output: T2) {dtype: int, seed: float} [T1: @float_13; T2: @plain_13]")
       .rule<RandomLike>()
-      .spelled(spelling::bernoulli)
+      .decompose(decomposition::bernoulli)
       .output_type(dtype_or_input)
-      .contract({.random = true})
+      .tolerance({.random = true})
       .nondeterministic();
   c.add("Multinomial")
       .version(7,
@@ -96,7 +96,7 @@ void declare_random(SchemaCatalog& c) {
                "@float_13; T2: @index]")
       .rule<Multinomial>()
       .output_type(dtype_or_int32)
-      .contract({.random = true})
+      .tolerance({.random = true})
       .nondeterministic();
 }
 

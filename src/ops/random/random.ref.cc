@@ -19,7 +19,7 @@ CounterRandom generator(const std::optional<float>& seed) {
   return CounterRandom(seed ? std::bit_cast<uint32_t>(*seed) : fresh_seed());
 }
 
-/// Fills output 0 with what `draw(i)` says.
+/// Fills output 0 with the numbers `draw(i)`.
 template <class Draw>
 void fill_random(KernelContext& c, Draw&& draw) {
   Tensor& out = c.out(0);
@@ -61,7 +61,7 @@ void multinomial(const Multinomial& op, KernelContext& c) {
   std::pmr::vector<double> cumulative(static_cast<size_t>(classes), c.scratch());
   Poller poll(c);
   for (int64_t row = 0; row < logits.dim(0); ++row) {
-    poll.did(1);  // there may be many rows of nothing
+    poll.did(1);  // there may be many rows without elements
     double largest = -std::numeric_limits<double>::infinity(), total = 0;
     for (int64_t k = 0; k < classes; ++k) {
       poll.did(4);

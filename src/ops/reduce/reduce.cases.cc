@@ -201,7 +201,7 @@ void cases_reduce(CaseTable& t) {
     };
     add("channels stay", {3, 5, 6, 7}, {0, 2, -1}).as_constant();
     add("every other axis", {4, 3, 1, 5, 2, 6}, {0, 3, 5}).as_constant().attribute("keepdims", int64_t{0});
-    add("computed axes that are no neighbours", {2, 9, 3, 4}, {-1, 1});
+    add("computed axes that are no neighbors", {2, 9, 3, 4}, {-1, 1});
     add("a long axis outside", {70, 3, 5}, {2, 0}).as_constant();
     add("computed, none of them", {2, 3}, {}).attribute("noop_with_empty_axes", int64_t{1});
     add("computed, all of them", {2, 3, 4}, {}).attribute("keepdims", int64_t{0});

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
@@ -24,35 +24,35 @@ bool axes_to_attribute(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-ValueId again(SpellContext& c, std::string_view op, ValueId x) {
+ValueId again(DecomposeContext& c, std::string_view op, ValueId x) {
   return one(c, op, {x, input(c, 1)}, c.node().attributes);
 }
 
-/// The shape that the output has.
-ValueId reduced_shape(SpellContext& c) {
+/// The shape of the output.
+ValueId reduced_shape(DecomposeContext& c) {
   return one(c, "Shape", {again(c, "ReduceSum", cast(c, input(c, 0), DataType::float32))});
 }
 
-/// Are there no axes, and does that mean none?
-bool keeps_all(SpellContext& c) {
+/// Returns whether there are no axes and that means none.
+bool keeps_all(DecomposeContext& c) {
   if (c.node().attributes.get<int64_t>("noop_with_empty_axes", 0) == 0) return false;
   const Tensor* axes = has(c, 1) ? c.constant(input(c, 1)) : nullptr;
   return !has(c, 1) || (axes && axes->size() == 0);
 }
 
-/// Axes that a run computes, in opsets that take none: each axis becomes two, one of its size and one of size
-/// 1, in the order that makes the second one that of those to reduce.
-bool is_by_flags(SpellContext& c) {
+/// Returns whether a run computes the axes, in an opset that takes none. Each axis then becomes two, one of
+/// its size and one of size 1; the second has the size if the axis is to be reduced.
+bool is_by_flags(DecomposeContext& c) {
   if (!has(c, 1) || c.constant(input(c, 1))) return false;
-  // Of integers, roots and logarithms are those of the operator itself.
+  // For integers, the operator itself computes roots and logarithms.
   return c.opset() < 13 ||
          (c.opset() < 18 && c.node().op != "ReduceSum" && is_integer(elem_of(c, input(c, 0))));
 }
-std::vector<ValueId> by_flags(SpellContext& c) {
+std::vector<ValueId> by_flags(DecomposeContext& c) {
   const ValueId x = input(c, 0), axes = input(c, 1);
   const int64_t rank = rank_of(c, x);
   const auto count = c.type(axes).shape && c.type(axes).shape->empty() ? std::optional<int64_t>(1)
@@ -76,14 +76,14 @@ std::vector<ValueId> by_flags(SpellContext& c) {
   return {reshaped_surely(c, y, sizes_left(c, sizes, flags, rank, left), x)};
 }
 
-std::vector<ValueId> sum(SpellContext& c) {
+std::vector<ValueId> sum(DecomposeContext& c) {
   if (is_by_flags(c)) return by_flags(c);
   return keeps_all(c) ? std::vector{one(c, "Identity", {input(c, 0)})} : in_wider_types(c);
 }
 
 /// ReduceSum has taken computed axes for longer than its kin: what sums can say.
 template <class Before, class After>
-std::vector<ValueId> by_sum(SpellContext& c, Before&& before, After&& after) {
+std::vector<ValueId> by_sum(DecomposeContext& c, Before&& before, After&& after) {
   if (keeps_all(c)) {
     const ValueId x = widened(c, input(c, 0));
     return {cast(c, after(before(x)), elem_of(c, input(c, 0)))};
@@ -94,38 +94,38 @@ std::vector<ValueId> by_sum(SpellContext& c, Before&& before, After&& after) {
   return {cast(c, after(again(c, "ReduceSum", before(x))), elem_of(c, input(c, 0)))};
 }
 
-std::vector<ValueId> mean_of(SpellContext& c) {
+std::vector<ValueId> mean_of(DecomposeContext& c) {
   if (keeps_all(c)) return {one(c, "Identity", {input(c, 0)})};
   if (is_by_flags(c)) return by_flags(c);
   const auto as_it_is = [](ValueId v) { return v; };
   return by_sum(c, as_it_is, [&](ValueId sum) {
-    // In floats, since there may be nothing, of nothing.
+    // In floats, since 0 elements may be reduced to 0 results.
     const auto size_of = [&](ValueId v) { return cast(c, one(c, "Size", {v}), DataType::float64); };
     const ValueId count = one(c, "Div", {size_of(input(c, 0)), size_of(sum)});
     return one(c, "Div", {sum, cast(c, count, elem_of(c, sum))});
   });
 }
-ValueId squared(SpellContext& c, ValueId v) { return one(c, "Mul", {v, v}); }
-std::vector<ValueId> l1(SpellContext& c) {
+ValueId squared(DecomposeContext& c, ValueId v) { return one(c, "Mul", {v, v}); }
+std::vector<ValueId> l1(DecomposeContext& c) {
   return by_sum(
       c, [&](ValueId x) { return one(c, "Abs", {x}); }, [](ValueId v) { return v; });
 }
-std::vector<ValueId> l2(SpellContext& c) {
+std::vector<ValueId> l2(DecomposeContext& c) {
   if (keeps_all(c)) return l1(c);
   return by_sum(
       c, [&](ValueId x) { return squared(c, x); }, [&](ValueId v) { return one(c, "Sqrt", {v}); });
 }
-std::vector<ValueId> sum_square(SpellContext& c) {
+std::vector<ValueId> sum_square(DecomposeContext& c) {
   return by_sum(
       c, [&](ValueId x) { return squared(c, x); }, [](ValueId v) { return v; });
 }
-std::vector<ValueId> log_sum(SpellContext& c) {
+std::vector<ValueId> log_sum(DecomposeContext& c) {
   return by_sum(
       c, [](ValueId x) { return x; }, [&](ValueId v) { return one(c, "Log", {v}); });
 }
 
-/// Of numbers less their greatest, unless that is infinite.
-std::vector<ValueId> log_sum_exp(SpellContext& c) {
+/// Subtracts the greatest number before exponentials are summed, unless it is infinite.
+std::vector<ValueId> log_sum_exp(DecomposeContext& c) {
   if (keeps_all(c)) return {one(c, "Identity", {input(c, 0)})};
   if (is_by_flags(c)) return by_flags(c);
   if (!has(c, 1)) return in_wider_types(c);
@@ -140,8 +140,8 @@ std::vector<ValueId> log_sum_exp(SpellContext& c) {
   return {cast(c, y, elem_of(c, input(c, 0)))};
 }
 
-/// Is `axis`, one of `rank`, among the axes, or are there none and that means all?
-ValueId is_reduced(SpellContext& c, int64_t axis, int64_t rank) {
+/// A boolean: `axis`, one of `rank`, is among the axes, or there are none and that means all.
+ValueId is_reduced(DecomposeContext& c, int64_t axis, int64_t rank) {
   const auto hits = [&](int64_t a) {
     return cast(c, one(c, "Equal", {input(c, 1), int_scalar(c, a)}), DataType::int64);
   };
@@ -154,14 +154,14 @@ ValueId is_reduced(SpellContext& c, int64_t axis, int64_t rank) {
   return one(c, "Greater", {count, int_scalar(c, 0)});
 }
 
-/// Axis by axis, each if it is to be.
-std::vector<ValueId> one_axis_after_another(SpellContext& c) {
+/// Reduces axis by axis, each in an If.
+std::vector<ValueId> one_axis_after_another(DecomposeContext& c) {
   const std::string op = c.node().op;
   ValueId x = input(c, 0);
   if (keeps_all(c)) return {one(c, "Identity", {x})};
   if (elem_of(c, x) == DataType::boolean) {
     std::vector<ValueId> inputs = c.node().inputs;
-    inputs[0] = cast(c, x, DataType::uint8);  // whose least and greatest are falsehood and truth
+    inputs[0] = cast(c, x, DataType::uint8);  // whose least and greatest are false and true
     return {cast(c, one(c, op, std::move(inputs), c.node().attributes), DataType::boolean)};
   }
   if (is_by_flags(c)) return by_flags(c);
@@ -169,7 +169,7 @@ std::vector<ValueId> one_axis_after_another(SpellContext& c) {
   const auto& shape = c.type(x).shape;
   if (c.opset() < 12 && is_integer(type) && bits_of(type) < 32 && op != "ReduceProd" &&
       !(shape && std::ranges::all_of(*shape, [](const Dim& d) { return surely_at_least(d, 1); }))) {
-    // Of nothing the wider type has another least and greatest number.
+    // Empty sets reduce to the wider type's least or greatest number, so these are clipped.
     std::vector<ValueId> inputs = c.node().inputs;
     inputs[0] = cast(c, x, DataType::int32);
     const double count = std::ldexp(1.0, bits_of(type)), least = is_signed_integer(type) ? -count / 2 : 0;
@@ -179,7 +179,7 @@ std::vector<ValueId> one_axis_after_another(SpellContext& c) {
   }
   if (!has(c, 1) || c.constant(input(c, 1))) return in_wider_types(c);
   const int64_t rank = rank_of(c, x);
-  if (rank_of(c, input(c, 1)) != 1) unsaid("a list of axes", c.input_type(1).str());
+  if (rank_of(c, input(c, 1)) != 1) unsupported("a list of axes", c.input_type(1).str());
   for (int64_t axis = 0; axis < rank; ++axis) {
     auto all = std::make_shared<Graph>(&c.graph()), each = std::make_shared<Graph>(&c.graph());
     all->set_outputs({reduced(*c.inside(*all), op, all->capture(x), {axis})});
@@ -191,7 +191,7 @@ std::vector<ValueId> one_axis_after_another(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_reduce(SchemaCatalog& c) {
   c.add("ReduceSum")
@@ -203,8 +203,8 @@ void declare_reduce(SchemaCatalog& c) {
                "[T: @wide_13]",
                axes_to_input, axes_to_attribute)
       .rule<Reduce<ReduceFunction::sum>>()
-      .spelled(spelling::sum)
-      .contract({.epsilons = 4, .per_reduced = true});
+      .decompose(decomposition::sum)
+      .tolerance({.epsilons = 4, .per_reduced = true});
   c.add("ReduceMean")
       .version(1, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]")
       .version(11, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]", nullptr,
@@ -215,8 +215,8 @@ void declare_reduce(SchemaCatalog& c) {
                "[T: @wide_13]",
                axes_to_input, axes_to_attribute)
       .rule<Reduce<ReduceFunction::mean>>()
-      .spelled(spelling::mean_of)
-      .contract({.epsilons = 4, .per_reduced = true});
+      .decompose(decomposition::mean_of)
+      .tolerance({.epsilons = 4, .per_reduced = true});
   c.add("ReduceMax")
       .version(1, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]")
       .version(11, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]", nullptr,
@@ -231,8 +231,8 @@ void declare_reduce(SchemaCatalog& c) {
                "(data: T, axes?: int64) -> (reduced: T) {noop_with_empty_axes: int = 0, keepdims: int = 1} "
                "[T: @wide_13 uint8 int8 bool]")
       .rule<Reduce<ReduceFunction::max>>()
-      .spelled(spelling::one_axis_after_another)
-      .contract({.exact = true});
+      .decompose(decomposition::one_axis_after_another)
+      .tolerance({.exact = true});
   c.add("ReduceMin")
       .version(1, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]")
       .version(11, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]", nullptr,
@@ -247,8 +247,8 @@ void declare_reduce(SchemaCatalog& c) {
                "(data: T, axes?: int64) -> (reduced: T) {noop_with_empty_axes: int = 0, keepdims: int = 1} "
                "[T: @wide_13 uint8 int8 bool]")
       .rule<Reduce<ReduceFunction::min>>()
-      .spelled(spelling::one_axis_after_another)
-      .contract({.exact = true});
+      .decompose(decomposition::one_axis_after_another)
+      .tolerance({.exact = true});
   c.add("ReduceProd")
       .version(1, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]")
       .version(11, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]", nullptr,
@@ -259,8 +259,8 @@ void declare_reduce(SchemaCatalog& c) {
                "[T: @wide_13]",
                axes_to_input, axes_to_attribute)
       .rule<Reduce<ReduceFunction::prod>>()
-      .spelled(spelling::one_axis_after_another)
-      .contract({.epsilons = 4, .per_reduced = true});
+      .decompose(decomposition::one_axis_after_another)
+      .tolerance({.epsilons = 4, .per_reduced = true});
   c.add("ReduceL1")
       .version(1, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]")
       .version(11, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]", nullptr,
@@ -271,8 +271,8 @@ void declare_reduce(SchemaCatalog& c) {
                "[T: @wide_13]",
                axes_to_input, axes_to_attribute)
       .rule<Reduce<ReduceFunction::l1>>()
-      .spelled(spelling::l1)
-      .contract({.epsilons = 4, .per_reduced = true});
+      .decompose(decomposition::l1)
+      .tolerance({.epsilons = 4, .per_reduced = true});
   c.add("ReduceL2")
       .version(1, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]")
       .version(11, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]", nullptr,
@@ -283,8 +283,8 @@ void declare_reduce(SchemaCatalog& c) {
                "[T: @wide_13]",
                axes_to_input, axes_to_attribute)
       .rule<Reduce<ReduceFunction::l2>>()
-      .spelled(spelling::l2)
-      .contract({.epsilons = 4, .per_reduced = true});
+      .decompose(decomposition::l2)
+      .tolerance({.epsilons = 4, .per_reduced = true});
   c.add("ReduceLogSum")
       .version(1, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]")
       .version(11, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]", nullptr,
@@ -299,8 +299,8 @@ void declare_reduce(SchemaCatalog& c) {
                "[T: @float_13]",
                integers_through_double, as_it_is)
       .rule<Reduce<ReduceFunction::log_sum>>()
-      .spelled(spelling::log_sum)
-      .contract({.epsilons = 4, .per_reduced = true});
+      .decompose(decomposition::log_sum)
+      .tolerance({.epsilons = 4, .per_reduced = true});
   c.add("ReduceLogSumExp")
       .version(1, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]")
       .version(11, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]", nullptr,
@@ -315,8 +315,8 @@ void declare_reduce(SchemaCatalog& c) {
                "[T: @float_13]",
                integers_through_double, as_it_is)
       .rule<Reduce<ReduceFunction::log_sum_exp>>()
-      .spelled(spelling::log_sum_exp)
-      .contract({.epsilons = 4, .per_reduced = true});
+      .decompose(decomposition::log_sum_exp)
+      .tolerance({.epsilons = 4, .per_reduced = true});
   c.add("ReduceSumSquare")
       .version(1, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]")
       .version(11, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]", nullptr,
@@ -327,8 +327,8 @@ void declare_reduce(SchemaCatalog& c) {
                "[T: @wide_13]",
                axes_to_input, axes_to_attribute)
       .rule<Reduce<ReduceFunction::sum_square>>()
-      .spelled(spelling::sum_square)
-      .contract({.epsilons = 4, .per_reduced = true});
+      .decompose(decomposition::sum_square)
+      .tolerance({.epsilons = 4, .per_reduced = true});
 }
 
 }  // namespace lathe

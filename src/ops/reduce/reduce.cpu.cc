@@ -1,15 +1,13 @@
-// Sums, means, products and extremes, over neighbouring axes at once and over others in stages.
+// Sums, means, products and extremes, over neighboring axes at once and over others in stages.
 #include "ops/reduce/reduce.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "cpu/ask.h"
 #include "cpu/elementwise.h"
-#include "cpu/fold.h"
-#include "cpu/pointwise.h"
-#include "cpu/rows.h"
+#include "cpu/reduce.h"
+#include "cpu/support.h"
 #include "kernel/temporary.h"
 #include "ops/poller.h"
 #include "ops/reduce/reduced_axes.h"
@@ -19,11 +17,11 @@ namespace {
 
 using F = ReduceFunction;
 
-/// Folded: products and logarithms of floats, and what is of other types.
+/// True for products and logarithms of floats, which are accumulated like other types.
 template <F function>
-constexpr bool folds_floats = function == F::prod || function == F::log_sum;
+constexpr bool accumulates_floats = function == F::prod || function == F::log_sum;
 template <F function>
-constexpr auto folded_types() {
+constexpr auto accumulated_types() {
   if constexpr (function == F::max || function == F::min)
     return Types<double, int32_t, int64_t, uint8_t, int8_t>{};
   else if constexpr (function == F::sum || function == F::mean || function == F::prod)
@@ -34,49 +32,49 @@ constexpr auto folded_types() {
     return Types<>{};
 }
 
-/// Are the axes reduced known to be neighbours, so that there is nothing in between?
-Verdict neighbours(const Tensor* given, bool none_without, int64_t rank) {
+/// Supports axes that are known to be neighbors, with nothing in between.
+Support neighbors(const Tensor* given, bool none_without, int64_t rank) {
   if (!given || given->size() == 0)
-    return none_without || rank == 0 ? Verdict::no("no axes") : Verdict::yes();
+    return none_without || rank == 0 ? Support::no("no axes") : Support::yes();
   int64_t first = rank, last = 0;
   for (int64_t a : given->as<int64_t>()) {
-    if (a < -rank || a >= rank) return Verdict::no("an axis that is not there");  // in plans from files
+    if (a < -rank || a >= rank) return Support::no("an axis that is not there");  // in plans from files
     if (a < 0) a += rank;
     first = std::min(first, a);
     last = std::max(last, a + 1);
   }
-  return last - first == given->size() ? Verdict::yes() : Verdict::no("the axes are not neighbours");
+  return last - first == given->size() ? Support::yes() : Support::no("the axes are not neighbors");
 }
 
 template <F function>
-Verdict ask_type(const KernelRequest& r) {
+Support supports_type(const KernelQuery& r) {
   const DataType type = r.inputs[0].type;
-  return type == DataType::float32 ? Verdict::yes() : cpu::ask_type(type, folded_types<function>());
+  return type == DataType::float32 ? Support::yes() : cpu::supports_type(type, accumulated_types<function>());
 }
 
 template <F function>
-Verdict ask(const Reduce<function>& op, const KernelRequest& r) {
-  if (Verdict type = ask_type<function>(r); !type.accepted) return type;
-  if (!r.inputs[0].shape) return Verdict::no("the rank is not known");
+Support supports(const Reduce<function>& op, const KernelQuery& r) {
+  if (Support type = supports_type<function>(r); !type.accepted) return type;
+  if (!r.inputs[0].shape) return Support::no("the rank is not known");
   const Tensor* axes = cpu::constant_input(r, 1);
-  if (cpu::has_input(r, 1) && !axes) return Verdict::no("the axes are not constant");
-  return neighbours(axes, op.noop_with_empty_axes, static_cast<int64_t>(r.inputs[0].shape->size()));
+  if (cpu::has_input(r, 1) && !axes) return Support::no("the axes are not constant");
+  return neighbors(axes, op.noop_with_empty_axes, static_cast<int64_t>(r.inputs[0].shape->size()));
 }
 
-/// What needs memory between the stages, or may need it.
+/// Supports axes that need memory between the stages, or may need it.
 template <F function>
-Verdict ask_apart(const Reduce<function>& op, const KernelRequest& r) {
-  if (Verdict type = ask_type<function>(r); !type.accepted) return type;
-  return ask(op, r).accepted ? Verdict::no("the axes are neighbours") : Verdict::yes();
+Support supports_apart(const Reduce<function>& op, const KernelQuery& r) {
+  if (Support type = supports_type<function>(r); !type.accepted) return type;
+  return supports(op, r).accepted ? Support::no("the axes are neighbors") : Support::yes();
 }
 
-/// A tensor seen as [outer, n, inner]; the axis of n goes.
+/// A tensor seen as [outer, n, inner]; the axis of n is reduced.
 struct Stage {
   int64_t outer = 1, n = 1, inner = 1;
   int64_t left() const { return outer * inner; }
 };
 
-/// The axes as runs of neighbours that stay and go by turns: the first and the last stay.
+/// The axes as runs of neighbors, kept and reduced by turns: the first and the last are kept.
 class Runs {
  public:
   Runs(const Shape& shape, const AxisFlags& reduced) {
@@ -91,11 +89,11 @@ class Runs {
     if (sizes_.size() == 1) sizes_ = {1, 1, sizes_[0]};
     if (sizes_.size() % 2 == 0) sizes_.push_back(1);
   }
-  /// Elements that come to one.
+  /// The number of elements that are reduced to one.
   int64_t terms() const { return terms_; }
   bool none() const { return sizes_.size() == 1; }
-  /// The longest first, since it leaves the least to the others. The order follows from the axes that go
-  /// alone.
+  /// Takes the longest axis first, since that leaves the fewest elements to the others. The order depends
+  /// only on the reduced axes.
   Stage take() {
     size_t at = 1;
     for (size_t i = 3; i < sizes_.size(); i += 2)
@@ -139,7 +137,7 @@ constexpr cpu::ReduceOp row_function(F f) {
       return cpu::ReduceOp::sum;
   }
 }
-/// What joins its results.
+/// The function that joins the results of `op`.
 constexpr cpu::ReduceOp joining(cpu::ReduceOp op) {
   return op == cpu::ReduceOp::maximum || op == cpu::ReduceOp::minimum ? op : cpu::ReduceOp::sum;
 }
@@ -164,21 +162,21 @@ void reduce_floats(const float* x, const Runs& runs, Tensor& y, KernelContext& c
   if (Epilogue* const e = c.epilogue()) cpu::run_pointwise(*e, y.size(), c);
 }
 
-constexpr cpu::FoldOp fold_function(F f) {
-  return f == F::prod  ? cpu::FoldOp::product
-         : f == F::max ? cpu::FoldOp::maximum
-         : f == F::min ? cpu::FoldOp::minimum
-                       : cpu::FoldOp::sum;
+constexpr cpu::AccumulateOp accumulate_function(F f) {
+  return f == F::prod  ? cpu::AccumulateOp::product
+         : f == F::max ? cpu::AccumulateOp::maximum
+         : f == F::min ? cpu::AccumulateOp::minimum
+                       : cpu::AccumulateOp::sum;
 }
 
-/// T in W, which is wider but of bytes.
+/// Accumulates T in W, which is wider except for bytes.
 template <F function, class T, Isa isa>
-struct Folded {
+struct Accumulated {
   using W =
       std::conditional_t<std::is_floating_point_v<T>, double, std::conditional_t<sizeof(T) == 1, T, int64_t>>;
   using Limits = std::numeric_limits<T>;
-  static constexpr auto op = static_cast<size_t>(fold_function(function));
-  // Of nothing.
+  static constexpr auto op = static_cast<size_t>(accumulate_function(function));
+  // The result of no elements.
   static constexpr W start =
       function == F::prod  ? W{1}
       : function == F::max ? W{Limits::has_infinity ? -Limits::infinity() : Limits::lowest()}
@@ -192,11 +190,11 @@ struct Folded {
     return static_cast<T>(function == F::log_sum ? static_cast<W>(std::log(total)) : total);
   }
 
-  /// Calls store(at, totals, n) for runs of neighbouring results.
+  /// Calls store(at, totals, n) for runs of neighboring results.
   template <class X, class Store>
   static void stage(const X* x, const Stage& s, KernelContext& c, Store store) {
     constexpr int64_t together = 128;  // columns
-    const auto& loops = cpu::fold_kernels(isa).of<X>();
+    const auto& loops = cpu::accumulate_kernels(isa).of<X>();
     const int64_t blocks = (s.inner + together - 1) / together;
     const int64_t work = std::max<int64_t>(1, s.n * std::min(s.inner, together));
     c.parallel(s.outer * blocks, std::max<int64_t>(1, cpu::elements_a_piece / work),
@@ -241,14 +239,15 @@ void run(const Reduce<function>& op, KernelContext& c) {
   const AxisFlags reduced = reduced_axes(c, x.rank(), op.noop_with_empty_axes);
   const Runs runs(x.shape(), reduced);
   Tensor& y = reduced_output(c, reduced, op.keepdims);
-  const auto fold = [&]<class T>(Types<T>) {
-    Folded<function, T, isa>::run(x.as<T>().data(), runs, y.as<T>().data(), c);
+  const auto accumulate = [&]<class T>(Types<T>) {
+    Accumulated<function, T, isa>::run(x.as<T>().data(), runs, y.as<T>().data(), c);
   };
-  constexpr auto others = folded_types<function>();
+  constexpr auto others = accumulated_types<function>();
   if constexpr (!std::is_same_v<decltype(others), const Types<>>)
-    if (x.type() != DataType::float32) return for_type(x.type(), others, [&]<class T> { fold(Types<T>{}); });
-  if constexpr (folds_floats<function>)
-    fold(Types<float>{});
+    if (x.type() != DataType::float32)
+      return for_type(x.type(), others, [&]<class T> { accumulate(Types<T>{}); });
+  if constexpr (accumulates_floats<function>)
+    accumulate(Types<float>{});
   else
     reduce_floats<function, isa>(cpu::floats(x), runs, y, c);
 }
@@ -258,15 +257,17 @@ void run(const Reduce<function>& op, KernelContext& c) {
 void cpu_reduce(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     auto add = [&]<F function>(const char* op, const std::string& name) {
-      k.add<Reduce<function>>(
-          {.op = op, .name = cpu::kernel_name(name, isa), .isa = isa, .finishes = !folds_floats<function>},
-          {.run = run<function, isa>, .ask = ask<function>});
+      k.add<Reduce<function>>({.op = op,
+                               .name = cpu::kernel_name(name, isa),
+                               .isa = isa,
+                               .fuses_epilogue = !accumulates_floats<function>},
+                              {.run = run<function, isa>, .supports = supports<function>});
       k.add<Reduce<function>>({.op = op,
                                .name = cpu::kernel_name(name + "_apart", isa),
                                .isa = isa,
-                               .finishes = !folds_floats<function>,
+                               .fuses_epilogue = !accumulates_floats<function>,
                                .temporaries = true},
-                              {.run = run<function, isa>, .ask = ask_apart<function>});
+                              {.run = run<function, isa>, .supports = supports_apart<function>});
     };
     add.template operator()<F::sum>("ReduceSum", "reduce_sum");
     add.template operator()<F::mean>("ReduceMean", "reduce_mean");

@@ -22,7 +22,7 @@ struct Reduction {
 
   explicit Reduction(DataType type) : total(start(type)) {}
 
-  /// What nothing reduces to: of max and min, the end of the type's range.
+  /// The result of no elements: for max and min, the end of the type's range.
   static L start(DataType type) {
     if constexpr (function == F::prod) return 1;
     if constexpr (function != F::max && function != F::min) return 0;
@@ -75,7 +75,7 @@ struct Reduction {
   }
 };
 
-/// Where the elements that share an output are: offsets of runs of `run` neighbours.
+/// The offsets of the elements that share an output, in runs of `run` elements.
 struct ReducedSet {
   Shape kept, kept_strides, gone, gone_strides;
   int64_t run = 1;     // the innermost reduced axis

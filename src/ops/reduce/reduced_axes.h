@@ -1,4 +1,4 @@
-// Which axes Reduce* takes away, as a run finds them in its inputs.
+// The axes that Reduce* removes, from the inputs of a run.
 #pragma once
 
 #include "kernel/kernel.h"

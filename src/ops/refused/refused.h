@@ -1,6 +1,6 @@
-// What stands in a plan for a node that cannot run: constants turned out to be at odds with its operator once
-// they were computed. Nothing may be concluded from such a node's operands, and nobody who looks for its
-// operator finds it; a run that reaches it says what is wrong.
+// A node of a plan that cannot run, because constants contradict its operator, as was found when they were
+// computed. Nothing may be concluded from its operands, and no search for its operator finds it; a run that
+// reaches it reports what is wrong.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct Refused {
     f("refused_remedy", remedy);
     f("refused_code", code);
   }
-  /// Nothing is known of what it does not make.
+  /// Nothing is known of its outputs.
   template <class D>
   void shape(ShapeContext<D>&) const {}
 };

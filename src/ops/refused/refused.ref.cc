@@ -19,8 +19,9 @@ void refuse(const Refused& refused, KernelContext&) {
 }  // namespace
 
 void reference_refused(KernelCatalog& k) {
+  k.replaces(refused_operator, {});
   lean_reference<Refused>(k, refused_operator, refuse, "lathe");
-  // For engines that do without the reference: a branch that is never taken is no reason to refuse a model.
+  // Also for engines without the reference: a branch that is never taken is no reason to refuse a model.
   k.add<Refused>({.op = refused_operator, .domain = "lathe", .name = "refused"}, {.run = refuse});
 }
 

@@ -16,7 +16,7 @@ namespace lathe {
 
 class Pattern {
  public:
-  /// Which of several matches at the same place is found: that of the alternative that comes first, or the
+  /// The match that is preferred of several at the same position: that of the first alternative, or the
   /// longest.
   enum class Prefer : bool { first, longest };
 
@@ -33,8 +33,8 @@ class Pattern {
   bool matches(const std::string& text) const {
     return regex_->matches(compiled_.get(), text.data(), text.size());
   }
-  /// The first match of `text` that begins at `from` or behind it: what is before `from` still counts for ^
-  /// and \b. Data null where there is none; a match may be empty.
+  /// The first match of `text` that begins at `from` or behind it: the text before `from` still counts for ^
+  /// and \b. Null data if there is none; a match may be empty.
   std::string_view find(std::string_view text, size_t from) const {
     size_t begin = 0, end = 0;
     if (!regex_->find(compiled_.get(), text.data(), text.size(), from, &begin, &end)) return {};
@@ -46,7 +46,7 @@ class Pattern {
   std::unique_ptr<void, void (*)(void*)> compiled_{nullptr, [](void*) {}};
 };
 
-/// Compiled when they are first asked for, for all copies of an operator that share this. Thread-safe.
+/// Patterns that are compiled at the first use, for all copies of an operator that share this. Thread-safe.
 class LazyPatterns {
  public:
   const std::vector<Pattern>& get(std::span<const std::string> texts,

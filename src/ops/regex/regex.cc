@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-/// A pattern that is none is told when the model is read, wherever there is somebody who can tell.
+/// A malformed pattern is reported when the model is read, if the component is installed.
 void infer_match(InferContext& c) {
   if (component("regex").table) Pattern(c.node().attributes.get<std::string>("pattern", {}));
   ValueType t = c.input(0);
@@ -20,7 +20,7 @@ void declare_regex(SchemaCatalog& c) {
       .version(20, "(X: T1) -> (Y: T2) {pattern: string} [T1: string; T2: bool]")
       .rule<RegexFullMatch>()
       .infer(infer_match)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

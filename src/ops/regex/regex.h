@@ -1,4 +1,4 @@
-// RegexFullMatch: does all of a string match the pattern?
+// RegexFullMatch: true for strings that match the pattern as a whole.
 #pragma once
 
 #include <memory>

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
@@ -30,7 +30,7 @@ bool new_axes_from_front(RewriteContext& c) {
   return count_from_front(c, "axes", rank_of(c.type(c.node().outputs[0])));
 }
 
-/// Zeros that mean zero need not be told apart from copied sizes where there are none.
+/// allowzero makes no difference if the shape has no zeros.
 bool reshape_13_from_14(RewriteContext& c) {
   Node& n = c.node();
   if (n.attributes.get<int64_t>("allowzero", 0) == 0) return true;
@@ -44,14 +44,14 @@ bool reshape_13_from_14(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// With a 0 in its shape the output has no elements, and may as well be made anew.
-std::vector<ValueId> reshape(SpellContext& c) {
+/// If its shape has a 0, the output has no elements, and is made anew.
+std::vector<ValueId> reshape(DecomposeContext& c) {
   const ValueId x = input(c, 0), shape = input(c, 1);
-  if (c.node().attributes.get<int64_t>("allowzero", 0) == 0) unsaid({}, {});
+  if (c.node().attributes.get<int64_t>("allowzero", 0) == 0) unsupported({}, {});
   const auto nothing = [&](InsertContext& where, ValueId v) {
     return one(where, "ConstantOfShape", {v}, with("value", zeros(elem_of(c, x), {1})));
   };
@@ -64,12 +64,12 @@ std::vector<ValueId> reshape(SpellContext& c) {
   return c.insert_with_bodies("If", {any}, {}, {{"else_branch", whole}, {"then_branch", empty}}, 1);
 }
 
-std::vector<ValueId> squeeze(SpellContext& c) {
+std::vector<ValueId> squeeze(DecomposeContext& c) {
   const ValueId x = input(c, 0);
-  if (c.opset() >= 13 || !has(c, 1)) unsaid({}, {});
+  if (c.opset() >= 13 || !has(c, 1)) unsupported({}, {});
   const Tensor* axes = c.constant(input(c, 1));
   if (axes && axes->size() == 0) return {one(c, "Identity", {x})};
-  if (axes) unsaid({}, {});
+  if (axes) unsupported({}, {});
   const int64_t rank = rank_of(c, x);
   const auto count = known(size_of(c, input(c, 1), 0));
   const ValueId flags = axis_flags(c, input(c, 1), rank), sizes = one(c, "Shape", {x});
@@ -77,12 +77,12 @@ std::vector<ValueId> squeeze(SpellContext& c) {
   return {reshaped_surely(c, x, sizes_left(c, sizes, flags, rank, left), x)};
 }
 
-/// The sizes that were there are those of the places that are not new, in their order.
-std::vector<ValueId> unsqueeze(SpellContext& c) {
+/// The sizes of x go to the positions that are not new, in their order.
+std::vector<ValueId> unsqueeze(DecomposeContext& c) {
   const ValueId x = input(c, 0);
-  if (c.opset() >= 13 || c.constant(input(c, 1))) unsaid({}, {});
+  if (c.opset() >= 13 || c.constant(input(c, 1))) unsupported({}, {});
   const auto count = known(size_of(c, input(c, 1), 0));
-  if (!count) unsaid("a known number of new axes", c.input_type(1).str());
+  if (!count) unsupported("a known number of new axes", c.input_type(1).str());
   const int64_t rank = rank_of(c, x) + *count;
   Tensor before = zeros(DataType::int64, {rank, rank});
   std::vector<int64_t> all(static_cast<size_t>(rank));
@@ -99,8 +99,8 @@ std::vector<ValueId> unsqueeze(SpellContext& c) {
 }
 
 /// The first versions flatten floats alone.
-std::vector<ValueId> flatten(SpellContext& c) {
-  if (c.opset() >= 9) unsaid({}, {});
+std::vector<ValueId> flatten(DecomposeContext& c) {
+  if (c.opset() >= 9) unsupported({}, {});
   const ValueId x = input(c, 0);
   const int64_t axis = from_front(c, x, c.node().attributes.get<int64_t>("axis", 1));
   return {
@@ -108,7 +108,7 @@ std::vector<ValueId> flatten(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_reshape(SchemaCatalog& c) {
   c.add("Reshape")
@@ -123,8 +123,8 @@ void declare_reshape(SchemaCatalog& c) {
       .version(24, "(data: T, shape: int64) -> (reshaped: T) {allowzero: int = 0} [T: @all_ir12]")
       .version(25, "(data: T, shape: int64) -> (reshaped: T) {allowzero: int = 0} [T: @all_ir13]")
       .rule<Reshape>()
-      .spelled(spelling::reshape)
-      .contract({.exact = true});
+      .decompose(decomposition::reshape)
+      .tolerance({.exact = true});
   c.add("Flatten")
       .version(1, "(input: T) -> (output: T) {axis: int = 1} [T: @float]")
       .version(9, "(input: T) -> (output: T) {axis: int = 1} [T: @all]")
@@ -135,8 +135,8 @@ void declare_reshape(SchemaCatalog& c) {
       .version(24, "(input: T) -> (output: T) {axis: int = 1} [T: @all_ir12]")
       .version(25, "(input: T) -> (output: T) {axis: int = 1} [T: @all_ir13]")
       .rule<Flatten>()
-      .spelled(spelling::flatten)
-      .contract({.exact = true});
+      .decompose(decomposition::flatten)
+      .tolerance({.exact = true});
   c.add("Squeeze")
       .version(1, "(data: T) -> (squeezed: T) {axes: ints} [T: @all]")
       .version(11, "(data: T) -> (squeezed: T) {axes: ints} [T: @all]", nullptr, axes_from_front)
@@ -147,8 +147,8 @@ void declare_reshape(SchemaCatalog& c) {
       .version(24, "(data: T, axes?: int64) -> (squeezed: T) [T: @all_ir12]")
       .version(25, "(data: T, axes?: int64) -> (squeezed: T) [T: @all_ir13]")
       .rule<Squeeze>()
-      .spelled(spelling::squeeze)
-      .contract({.exact = true});
+      .decompose(decomposition::squeeze)
+      .tolerance({.exact = true});
   c.add("Unsqueeze")
       .version(1, "(data: T) -> (expanded: T) {axes: ints!} [T: @all]")
       .version(11, "(data: T) -> (expanded: T) {axes: ints!} [T: @all]", nullptr, new_axes_from_front)
@@ -159,8 +159,8 @@ void declare_reshape(SchemaCatalog& c) {
       .version(24, "(data: T, axes: int64) -> (expanded: T) [T: @all_ir12]")
       .version(25, "(data: T, axes: int64) -> (expanded: T) [T: @all_ir13]")
       .rule<Unsqueeze>()
-      .spelled(spelling::unsqueeze)
-      .contract({.exact = true});
+      .decompose(decomposition::unsqueeze)
+      .tolerance({.exact = true});
   c.add("Identity")
       .version(1, "(input: T) -> (output: T) [T: @all]")
       .version(13, "(input: T) -> (output: T) [T: @all_13]")
@@ -172,7 +172,7 @@ void declare_reshape(SchemaCatalog& c) {
       .version(24, "(input: V) -> (output: V) [V: @all_ir12 seq(@all) optional(@all) optional(seq(@all))]")
       .version(25, "(input: V) -> (output: V) [V: @all_ir13 seq(@all) optional(@all) optional(seq(@all))]")
       .rule<Identity>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

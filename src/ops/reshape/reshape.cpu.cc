@@ -1,4 +1,4 @@
-// The output is the input's memory: nothing moves, unless the planner could not have it so.
+// The output is the input's memory: nothing is copied, unless the planner could not arrange that.
 #include "ops/reshape/reshape.h"
 
 #include "ops/movement.h"
@@ -7,13 +7,14 @@ namespace lathe {
 namespace {
 
 template <class Op>
-Verdict reshape_ask(const Op&, const KernelRequest& r) {
-  return r.inputs[0].type == DataType::undefined ? Verdict::no("only tensors") : Verdict::yes();
+Support reshape_supports(const Op&, const KernelQuery& r) {
+  return r.inputs[0].type == DataType::undefined ? Support::no("only tensors") : Support::yes();
 }
 
 template <class Op>
 void reshape_alias(KernelCatalog& k, const char* op, const char* name) {
-  k.add<Op>({.op = op, .name = name, .alias = 0}, {.run = copy_reshaped<Op>, .ask = reshape_ask<Op>});
+  k.add<Op>({.op = op, .name = name, .alias = 0},
+            {.run = copy_reshaped<Op>, .supports = reshape_supports<Op>});
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ struct Reshape {
     std::vector<D> out = wanted;
     std::vector<bool> copied(in.size(), false);
     size_t open = wanted.size();
-    bool empty = false;  // a copied size is 0: whatever the others are, there is nothing
+    bool empty = false;  // a copied size is 0: whatever the others are, there are no elements
     D given(1);
     for (size_t i = 0; i < out.size(); ++i) {
       const auto n = known(out[i]);
@@ -87,7 +87,7 @@ struct Flatten {
   }
 };
 
-/// How many axes input 1 names, where that is known: one for each element, a scalar for one.
+/// The number of axes that input 1 names, if it is known: one for each element, a scalar names one.
 template <class D>
 std::optional<int64_t> count_of_axes(const ShapeContext<D>& c) {
   c.require(c.rank(1) <= 1, "axes of rank 1", "rank " + std::to_string(c.rank(1)));

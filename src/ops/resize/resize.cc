@@ -4,12 +4,12 @@
 
 #include "ops/resize/resize_taps.h"
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
 
-/// Which ways these scales go: null, or of another type than scales are, perhaps both.
+/// Whether scales shrink or grow axes; both if they are null or of another type than float32.
 struct Ways {
   bool shrinks = true, grows = true;
   explicit Ways(const Tensor* scales) {
@@ -23,7 +23,8 @@ struct Ways {
 };
 
 /// Before version 11 the coordinates were those of "asymmetric", and nearest meant the one before along an
-/// axis that grows, the one after along one that shrinks: where there may be both, what shrinks goes first.
+/// axis that grows, the one after along one that shrinks: if there may be both, a Resize that shrinks is
+/// inserted first.
 void resize_11_from_10(UpgradeContext& u) {
   Node& n = u.node();
   if (n.inputs.size() < 2) return;  // reported by the check
@@ -125,36 +126,37 @@ bool resize_18_from_19(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// Do scales come to this size wherever it is worked out, in single or in double precision?
+/// Returns whether a scale gives this size in single and in double precision.
 bool comes_to(float scale, int64_t in, int64_t out) {
   return static_cast<int64_t>(scale * static_cast<float>(in)) == out &&
          static_cast<int64_t>(static_cast<double>(scale) * static_cast<double>(in)) == out;
 }
 
-/// Scales for sizes of one scale that keep the aspect, where these come to the same sizes.
-ValueId scales_that_keep_aspect(SpellContext& c, const Resize& op) {
+/// The scales for sizes that keep the aspect ratio; refuses sizes that these scales do not give.
+ValueId scales_that_keep_aspect(DecomposeContext& c, const Resize& op) {
   const auto& shape = c.input_type(0).shape;
   const Tensor* sizes = c.constant(input(c, 3));
-  if (!shape || !sizes) unsaid("keep_aspect_ratio_policy 'stretch'", "'" + op.keep_aspect_ratio_policy + "'");
+  if (!shape || !sizes)
+    unsupported("keep_aspect_ratio_policy 'stretch'", "'" + op.keep_aspect_ratio_policy + "'");
   std::vector<int64_t> in, wanted;
   for (const Dim& d : *shape) in.push_back(known(d).value_or(-1));
   for (int64_t i = 0; i < sizes->size(); ++i) wanted.push_back(load_int(*sizes, i));
-  if (std::ranges::count(in, -1) > 0) unsaid("tensors of known shape", c.input_type(0).str());
+  if (std::ranges::count(in, -1) > 0) unsupported("tensors of known shape", c.input_type(0).str());
   const ResizeGrid grid = op.grid(in, nullptr, wanted);
   for (size_t a = 0; a < in.size(); ++a)
     if (!comes_to(grid.scale[a], in[a], grid.size[a]))
-      unsaid("scales whose sizes are rounded down", std::to_string(grid.length[a]));
+      unsupported("scales whose sizes are rounded down", std::to_string(grid.length[a]));
   return c.add_constant(Tensor::from({static_cast<int64_t>(in.size())},
                                      std::vector<float>(grid.scale.begin(), grid.scale.end())),
                         "scales");
 }
 
-/// What is said of some axes, said of all: region, scales and sizes.
-std::vector<ValueId> of_all_axes(SpellContext& c, const Resize& op) {
+/// Region, scales and sizes of some axes, extended to all axes.
+std::vector<ValueId> of_all_axes(DecomposeContext& c, const Resize& op) {
   std::vector<ValueId> inputs = c.node().inputs;
   const ValueId x = inputs[0];
   const int64_t rank = rank_of(c, x);
@@ -179,8 +181,8 @@ std::vector<ValueId> of_all_axes(SpellContext& c, const Resize& op) {
   return inputs;
 }
 
-/// What a Resize comes to where it is known: by axis, nothing for those that stay as they are.
-std::optional<std::vector<std::optional<AxisToResize>>> known_axes(SpellContext& c, const Resize& op) {
+/// The axes to resize, if all their sizes are known; nothing for those that stay as they are.
+std::optional<std::vector<std::optional<AxisToResize>>> known_axes(DecomposeContext& c, const Resize& op) {
   const ValueId x = input(c, 0);
   const auto given = [&](size_t i) {
     const Tensor* t = has(c, i) ? c.constant(input(c, i)) : nullptr;
@@ -218,11 +220,11 @@ std::optional<std::vector<std::optional<AxisToResize>>> known_axes(SpellContext&
   return axes;
 }
 
-/// The elements that one axis of the output is made of, gathered and weighted.
-ValueId resampled(SpellContext& c, const Resize& op, ValueId x, int64_t axis, const AxisToResize& a) {
-  constexpr int64_t most_taps = 32;
+/// Gathers and weights the elements that one axis of the output is computed from.
+ValueId resampled(DecomposeContext& c, const Resize& op, ValueId x, int64_t axis, const AxisToResize& a) {
+  constexpr int64_t max_taps = 32;
   const auto taps = static_cast<int64_t>(filter_taps(op, a.scale));
-  if (taps > most_taps) unsaid("filters of up to 32 elements", std::to_string(taps));
+  if (taps > max_taps) unsupported("filters of up to 32 elements", std::to_string(taps));
   const auto count = static_cast<size_t>(taps), size = static_cast<size_t>(a.out);
   std::vector<std::vector<int64_t>> from(count);
   std::vector<std::vector<double>> weights(count);
@@ -271,21 +273,21 @@ ValueId resampled(SpellContext& c, const Resize& op, ValueId x, int64_t axis, co
                         })});
 }
 
-/// Axis by axis, where all that a run would compute is known.
-std::vector<ValueId> axis_by_axis(SpellContext& c, const Resize& op,
+/// Resizes axis by axis, if all tables are known.
+std::vector<ValueId> axis_by_axis(DecomposeContext& c, const Resize& op,
                                   const std::vector<std::optional<AxisToResize>>& axes) {
   const ValueId given = input(c, 0);
   const bool nearest = op.mode == "nearest";
   if (!nearest && !is_float(elem_of(c, given)))
-    unsaid("floats where mode is not 'nearest'", c.type(given).str(false));
+    unsupported("floats where mode is not 'nearest'", c.type(given).str(false));
   ValueId x = nearest ? given : widened(c, given);
   for (size_t a = 0; a < axes.size(); ++a)
     if (axes[a]) x = resampled(c, op, x, static_cast<int64_t>(a), *axes[a]);
   return {cast(c, x, elem_of(c, given))};
 }
 
-/// Upsample, and Resize at first, know scales of one way alone, from the first elements on.
-std::optional<std::vector<ValueId>> in_first_form(SpellContext& c, const Resize& op,
+/// Upsample, and Resize at first, either only grow or only shrink; their scales are for the first axes on.
+std::optional<std::vector<ValueId>> in_first_form(DecomposeContext& c, const Resize& op,
                                                   const std::vector<std::optional<AxisToResize>>* axes) {
   const ValueId x = input(c, 0);
   const bool plain = op.mode == "linear" || (op.mode == "nearest" && op.nearest_mode == "floor");
@@ -316,7 +318,7 @@ std::optional<std::vector<ValueId>> in_first_form(SpellContext& c, const Resize&
   return std::vector{one(c, "Resize", {x, no_id, all}, std::move(a))};
 }
 
-std::vector<ValueId> resize(SpellContext& c) {
+std::vector<ValueId> resize(DecomposeContext& c) {
   const auto op = decode<Resize>(c.node().attributes);
   const bool keeps_aspect = has(c, 3) && op.keep_aspect_ratio_policy != "stretch";
   const bool is_newer = op.antialias != 0 || op.coordinate_transformation_mode == "half_pixel_symmetric";
@@ -324,28 +326,28 @@ std::vector<ValueId> resize(SpellContext& c) {
     const auto axes = known_axes(c, op);
     if (c.opset() < 11)
       if (auto first = in_first_form(c, op, axes ? &*axes : nullptr)) return *first;
-    // Scales of version 11 come to sizes that are rounded down.
+    // With scales, version 11 rounds sizes down.
     const bool is_rounded = axes && std::ranges::any_of(*axes, [](const auto& a) {
                               return a && !comes_to(a->scale, a->in, a->out);
                             });
     if (axes && (c.opset() < 11 || is_newer || is_rounded)) return axis_by_axis(c, op, *axes);
-    if (c.opset() < 11 && !op.axes && !keeps_aspect) unsaid({}, {});
+    if (c.opset() < 11 && !op.axes && !keeps_aspect) unsupported({}, {});
   }
-  if (op.antialias != 0) unsaid("antialias 0", std::to_string(op.antialias));
+  if (op.antialias != 0) unsupported("antialias 0", std::to_string(op.antialias));
   if (op.coordinate_transformation_mode == "half_pixel_symmetric")
-    unsaid("another coordinate_transformation_mode", op.coordinate_transformation_mode);
+    unsupported("another coordinate_transformation_mode", op.coordinate_transformation_mode);
   Attributes a = c.node().attributes;
   for (const char* name : {"axes", "keep_aspect_ratio_policy", "antialias"}) a.erase(name);
   if (keeps_aspect) {
     const ValueId region = op.axes ? of_all_axes(c, op)[1] : input(c, 1);
     return {one(c, "Resize", {input(c, 0), region, scales_that_keep_aspect(c, op)}, std::move(a))};
   }
-  if (!op.axes) unsaid({}, {});
+  if (!op.axes) unsupported({}, {});
   return {one(c, "Resize", of_all_axes(c, op), std::move(a))};
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_resize(SchemaCatalog& c) {
   c.add("Resize")
@@ -376,8 +378,8 @@ void declare_resize(SchemaCatalog& c) {
           "'half_pixel', cubic_coeff_a: float = -0.75, mode: string = 'nearest'} [T1: @all_13; T2: @float]",
           nullptr, resize_18_from_19)
       .rule<Resize>()
-      .spelled(spelling::resize)
-      .contract({.epsilons = 64});
+      .decompose(decomposition::resize)
+      .tolerance({.epsilons = 64});
   c.add("Upsample")
       .version(1,
                "(X: T) -> (Y: T) {mode: string = 'nearest', height_scale: float!, width_scale: float!} [T: "
@@ -386,7 +388,7 @@ void declare_resize(SchemaCatalog& c) {
       .version(9, "(X: T, scales: float) -> (Y: T) {mode: string = 'nearest'} [T: @all]", upsample_9_from_7,
                upsample_7_from_9)
       .deprecated(10, resize_from_upsample)
-      .contract({.epsilons = 64});
+      .tolerance({.epsilons = 64});
 }
 
 }  // namespace lathe

@@ -1,28 +1,27 @@
-// Resize, nearest (any elements of whole bytes), linear and cubic (float32): where each axis reads from is
-// worked out once; rows of the output are then gathered, of linear and cubic ones from a blend of the input's
-// rows.
+// Resize, nearest (any elements of whole bytes), linear and cubic (float32): the samples of each axis are
+// computed once; rows of the output are then gathered, those of linear and cubic ones from a blend of the
+// input's rows.
 #include <algorithm>
 #include <array>
 #include <thread>
 #include <utility>
 
-#include "cpu/ask.h"
-#include "cpu/finish_behind.h"
-#include "cpu/lines.h"
-#include "cpu/move.h"
-#include "cpu/sample.h"
+#include "cpu/elementwise.h"
+#include "cpu/movement.h"
+#include "cpu/sampling.h"
+#include "cpu/support.h"
 #include "ops/compute.h"
 #include "ops/resize/resize_samples.h"
 
 namespace lathe {
 namespace {
 
-Verdict ask(const Resize& op, const KernelRequest& r) {
-  if (op.coordinate_transformation_mode.starts_with("tf_")) return Verdict::no("TensorFlow's coordinates");
+Support supports(const Resize& op, const KernelQuery& r) {
+  if (op.coordinate_transformation_mode.starts_with("tf_")) return Support::no("TensorFlow's coordinates");
   if (op.mode == "nearest") return cpu::refuse_unless_movable(r);
   // Rows are blended from the corners of a cube, and each axis doubles them, or has four times as many.
-  if (!r.inputs[0].shape || r.inputs[0].shape->size() > 6) return Verdict::no(op.mode + ": more than 6 axes");
-  return r.inputs[0].type == DataType::float32 ? Verdict::yes() : Verdict::no(op.mode + ": only float32");
+  if (!r.inputs[0].shape || r.inputs[0].shape->size() > 6) return Support::no(op.mode + ": more than 6 axes");
+  return r.inputs[0].type == DataType::float32 ? Support::yes() : Support::no(op.mode + ": only float32");
 }
 
 /// The last axis that changes is `row`; those behind it stay together as `inner` elements.
@@ -36,7 +35,7 @@ struct Rows {
   static bool is_whole(const AxisToResize& a) { return a.in == a.out && a.scale == 1; }
 };
 
-/// What all axes read, and the distance of the input's indices along each.
+/// The samples of all axes, and the input's stride along each.
 struct Samples {
   std::pmr::vector<AxisSamples> axes;
   Shape strides;
@@ -56,7 +55,7 @@ void nearest(const ResizeJob& job, const Samples& s, const Rows& rows, const T* 
   c.parallel(rows.outer, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, length)),
              [&](int64_t begin, int64_t end) {
                Poller poll(c);
-               cpu::FinishBehind behind(c.epilogue(), begin * length);
+               cpu::StreamingEpilogue behind(c.epilogue(), begin * length);
                const T* before = nullptr;
                for (int64_t row = begin; row < end; ++row) {
                  const T* from = in;
@@ -81,11 +80,11 @@ void nearest(const ResizeJob& job, const Samples& s, const Rows& rows, const T* 
                      poll.copy(from + columns[i] * rows.inner, rows.inner, to + i * rows.inner);
                  }
                }
-               behind.finish(end * length);
+               behind.flush(end * length);
              });
 }
 
-/// Does each axis repeat its elements a whole number of times?
+/// Returns whether each axis repeats its elements a whole number of times.
 bool repeats(const ResizeJob& job, const Samples& s, KernelContext& c) {
   Poller poll(c);
   for (size_t a = 0; a < job.axes.size(); ++a) {
@@ -100,8 +99,8 @@ bool repeats(const ResizeJob& job, const Samples& s, KernelContext& c) {
   return true;
 }
 
-/// Axes become two where elements are repeated, the inner one of which stands still in the input; those
-/// before them are one, up to the last that was repeated.
+/// Axes become two if elements are repeated, the inner of which has a stride of 0 in the input; the other
+/// axes are joined to the next one.
 void repeat(const ResizeJob& job, const Samples& s, KernelContext& c) {
   Shape shape, strides;
   bool joins = false;
@@ -124,12 +123,12 @@ void repeat(const ResizeJob& job, const Samples& s, KernelContext& c) {
 }
 
 /// Rows of so many elements that are blended at once.
-constexpr size_t most_sources = 16;
+constexpr size_t max_sources = 16;
 
 /// The sum of an axis's taps at a position, of rows of n elements that follow one another.
 void blend_taps(const cpu::SampleKernels& kernels, const AxisSamples& s, int64_t position, const float* from,
                 float* to, int64_t n) {
-  std::array<cpu::WeightedRow, most_sources> rows;
+  std::array<cpu::WeightedRow, max_sources> rows;
   size_t count = 0;
   bool adds = false;
   const auto blend = [&] {
@@ -138,13 +137,13 @@ void blend_taps(const cpu::SampleKernels& kernels, const AxisSamples& s, int64_t
   for (auto tap = static_cast<size_t>(position * s.taps), end = tap + static_cast<size_t>(s.taps); tap < end;
        ++tap) {
     if (s.weight[tap] == 0) continue;
-    if (count == most_sources) blend();
+    if (count == max_sources) blend();
     rows[count++] = {from + s.index[tap] * n, static_cast<float>(s.weight[tap])};
   }
   if (count > 0 || !adds) blend();
 }
 
-/// What rows that are blended have in common.
+/// The tables that all blended rows share.
 struct BlendedRows {
   BlendedRows(Isa isa, const ResizeJob& job, const Samples& s, const Rows& rows, KernelContext& c)
       : kernels(cpu::sample_kernels(isa)),
@@ -209,7 +208,7 @@ class RowBlender {
     if (const auto needed = static_cast<size_t>(l_.width + cpu::behind_row); needed > near_row)
       far_.resize(needed);
   }
-  /// Floats of a blended row that lie on the stack.
+  /// The most floats of a blended row that is kept on the stack.
   static constexpr size_t near_row = 4096;
 
   void make(int64_t row, float* to) {
@@ -228,7 +227,7 @@ class RowBlender {
   }
 
  private:
-  /// The input's rows that a row of the output is made of.
+  /// Finds the input's rows that a row of the output is computed from.
   void find_sources(int64_t row) {
     found_[0] = {in_, 1};
     count_ = 1;
@@ -253,7 +252,7 @@ class RowBlender {
 
   const BlendedRows& l_;
   const float* in_;
-  std::array<std::array<cpu::WeightedRow, most_sources>, 2> sources_;
+  std::array<std::array<cpu::WeightedRow, max_sources>, 2> sources_;
   cpu::WeightedRow *found_ = sources_[0].data(), *before_ = sources_[1].data();
   size_t count_ = 0;
   std::pmr::vector<float> far_;
@@ -266,22 +265,22 @@ void blend(const BlendedRows& l, const float* in, float* out, KernelContext& c) 
   c.parallel(l.rows.outer, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, length)),
              [&](int64_t begin, int64_t end) {
                RowBlender rows(l, in, c);
-               cpu::FinishBehind behind(c.epilogue(), begin * length);
+               cpu::StreamingEpilogue behind(c.epilogue(), begin * length);
                for (int64_t row = begin; row < end; ++row) {
                  rows.make(row, out + row * length);
                  behind.computed((row + 1) * length);
                }
-               behind.finish(end * length);
+               behind.flush(end * length);
              });
 }
 
-/// What is left of a Resize once axes have been resized one by one, so that a row of the output is made of
-/// few of the input: a filter that is stretched reaches many.
+/// Resizes axes one by one until a row of the output is computed from few of the input: a stretched filter
+/// reaches many.
 class FewSources {
  public:
   FewSources(Isa isa, ResizeJob& job, Samples& s, const Rows& rows, const float* in, KernelContext& c)
       : in_(in), before_(c.scratch()), after_(c.scratch()) {
-    for (size_t a = 0; a < rows.axis && sources(job, s, rows) > most_sources; ++a)
+    for (size_t a = 0; a < rows.axis && sources(job, s, rows) > max_sources; ++a)
       if (!Rows::is_whole(job.axes[a])) resize(isa, job, s, a, c);
   }
   const float* data() const { return in_; }
@@ -293,7 +292,7 @@ class FewSources {
       if (!Rows::is_whole(job.axes[a])) n *= static_cast<double>(s.axes[a].taps);
     return n;
   }
-  /// [outer, in, inner] along the middle.
+  /// Resizes the middle axis of [outer, in, inner].
   void resize(Isa isa, ResizeJob& job, Samples& s, size_t axis, KernelContext& c) {
     AxisToResize& a = job.axes[axis];
     const AxisSamples& along = s.axes[axis];
@@ -334,7 +333,7 @@ void run(const Resize& op, KernelContext& c) {
   if (in.size() == 0) c.fail(Code::run_bad_value, "elements to resize", describe(in));
   if (in.rank() == 0) {
     std::memcpy(out.data(), in.data(), in.bytes());
-    return cpu::FinishBehind(c.epilogue(), 0).finish(1);
+    return cpu::StreamingEpilogue(c.epilogue(), 0).flush(1);
   }
   Samples samples(op, job, c);
   const Rows rows(job);
@@ -347,16 +346,16 @@ void run(const Resize& op, KernelContext& c) {
            [&]<class T> { nearest<T>(job, samples, rows, in.as<T>().data(), out.as<T>().data(), c); });
 }
 
-/// Tables along each axis, and of those that blend the one of a row once more, with what axes that are
-/// resized one by one become and blended rows that are long. What stays as long as it is is taken for whole:
-/// where it is not, a little less is needed, or one array more.
+/// The memory of tables along each axis, for blending also of a row's table once more, of axes that are
+/// resized one by one and of long blended rows. Axes of unchanged length are assumed to be unchanged: if one
+/// is not, a little less is needed, or one array more.
 std::optional<size_t> scratch(const Resize& op, std::span<const Shape> inputs,
                               std::span<const Shape> outputs) {
   const Shape &from = inputs[0], &to = outputs[0];
   if (from.size() != to.size()) return std::nullopt;
   const auto lines = [](int64_t n, size_t each) { return cpu::whole_lines(static_cast<size_t>(n) * each); };
   const bool blends = op.mode != "nearest";
-  // Of one scale for all axes, sizes are rounded. One that leaves nothing is refused.
+  // If all axes share one scale, sizes are rounded. A scale that leaves nothing is refused.
   const float rounded = op.keep_aspect_ratio_policy == "stretch" ? 0 : 0.5f;
   const auto taps = [&](size_t a) -> int64_t {
     if (!op.antialias || from[a] <= 0 || to[a] <= 0) return static_cast<int64_t>(filter_taps(op, 1));
@@ -376,9 +375,9 @@ std::optional<size_t> scratch(const Resize& op, std::span<const Shape> inputs,
     rows *= to[a];
     if (from[a] != to[a]) sources *= static_cast<double>(taps(a));
   }
-  // What axes that are resized one by one are made of lies there until the end.
+  // The arrays of axes that are resized one by one are not freed before the end.
   Shape made = from;
-  for (size_t a = 0; a < row && sources > most_sources; ++a) {
+  for (size_t a = 0; a < row && sources > max_sources; ++a) {
     if (from[a] == to[a]) continue;
     sources /= static_cast<double>(taps(a));
     made[a] = to[a];
@@ -399,9 +398,9 @@ void cpu_resize(KernelCatalog& k) {
     k.add<Resize>({.op = "Resize",
                    .name = cpu::kernel_name("resize", isa),
                    .isa = isa,
-                   .finishes = true,
+                   .fuses_epilogue = true,
                    .temporaries = true},
-                  {.run = run<isa>, .ask = ask, .scratch = scratch});
+                  {.run = run<isa>, .supports = supports, .scratch = scratch});
   });
 }
 

@@ -8,7 +8,7 @@
 
 namespace lathe {
 
-/// What a Resize comes to in numbers, by axis of the input.
+/// The sizes and scales of a Resize, by axis of the input.
 struct ResizeGrid {
   Shape size;  // of the output
   InlineVector<float, 6> scale;
@@ -77,13 +77,12 @@ struct Resize {
 
   /// The axes that scales, sizes and roi speak of, in their order.
   Shape resized_axes(int64_t rank) const;
-  /// Sizes and scales for an input of known shape; where `scales` is null, `sizes` count.
+  /// Sizes and scales for an input of known shape; if `scales` is null, `sizes` count.
   ResizeGrid grid(std::span<const int64_t> in, const Tensor* scales, std::span<const int64_t> sizes) const;
 
  private:
   void check_words() const;
-  /// The input that says the sizes: 2, scales, or 3, sizes; the other is left out or empty. 0 where a run
-  /// tells which.
+  /// The input with the sizes: 2, scales, or 3, sizes; the other is left out or empty. 0 if only a run knows.
   template <class D>
   static size_t measure(const ShapeContext<D>& c) {
     enum class Given : uint8_t { no, perhaps, yes };
@@ -173,7 +172,7 @@ inline ResizeGrid Resize::grid(std::span<const int64_t> in, const Tensor* scales
     const auto a = static_cast<size_t>(which[i]);
     if (scales) {
       const float s = scales->as<float>()[i], length = s * static_cast<float>(in[a]);
-      // In single precision, as other runtimes have it, while every size is a number of that.
+      // In single precision, as in other runtimes, as long as it holds every size.
       const double size = in[a] <= exact_integers(DataType::float32)
                               ? static_cast<double>(length)
                               : static_cast<double>(s) * static_cast<double>(in[a]);

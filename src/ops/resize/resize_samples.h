@@ -1,4 +1,4 @@
-// Where the output of a Resize reads from, in numbers, for its kernels.
+// The indices and weights that the output of a Resize reads, for its kernels.
 #pragma once
 
 #include "ops/movement.h"
@@ -7,8 +7,8 @@
 
 namespace lathe {
 
-/// Where one axis of the output reads from: `taps` indices and weights for each position. A position outside
-/// the region of interest has taps of its own value instead.
+/// The elements that one axis of the output reads: `taps` indices and weights for each position. A position
+/// outside of the region of interest gets the extrapolation value instead.
 struct AxisSamples {
   int64_t taps = 1;
   std::pmr::vector<int64_t> index;
@@ -39,7 +39,7 @@ inline AxisSamples sample_axis(const Resize& op, const AxisToResize& a, KernelCo
   return s;
 }
 
-/// What a Resize comes to in a run.
+/// The sizes and regions of a Resize in a run.
 struct ResizeJob {
   InlineVector<AxisToResize, 6> axes;  // by axis of the input
   ResizeJob(const Resize& op, KernelContext& c);

@@ -1,5 +1,4 @@
-// Where an axis of a Resize reads from: the arithmetic alone, for kernels and for what says it in other
-// words.
+// The elements that an axis of a Resize reads: the arithmetic alone, for kernels and for the decomposition.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +13,14 @@ struct AxisToResize {
   float scale, length, roi_start = 0, roi_end = 1;
 };
 
-/// Does it stay as it is? Coordinates in single precision do not tell long axes' elements apart.
+/// Returns whether the axis is unchanged; coordinates in single precision would mix up elements of long axes.
 inline bool is_whole(const std::string& mode, const AxisToResize& a) {
   return a.in == a.out && a.scale == 1 && a.roi_start == 0 && a.roi_end == 1 &&
          mode != "tf_half_pixel_for_nn";
 }
 
-/// The coordinate in the input, in single precision: ties decide what is nearest, and this is how the
-/// coordinates of the models at hand were rounded.
+/// The coordinate in the input, in single precision: ties decide what is nearest, and the coordinates of
+/// existing models were rounded so.
 inline float source_coordinate(const std::string& mode, const AxisToResize& a, int64_t position) {
   const auto x = static_cast<float>(position), in = static_cast<float>(a.in), out = static_cast<float>(a.out);
   if (mode == "align_corners") return a.length == 1 ? 0 : x * (in - 1) / (a.length - 1);
@@ -31,7 +30,7 @@ inline float source_coordinate(const std::string& mode, const AxisToResize& a, i
   if (mode == "tf_crop_and_resize")
     return a.length > 1 ? a.roi_start * (in - 1) + x * (a.roi_end - a.roi_start) * (in - 1) / (a.length - 1)
                         : 0.5f * (a.roi_start + a.roi_end) * (in - 1);
-  // From the middles of both: places that are whole numbers come out as such.
+  // Measured from the middles of both, so that integer positions stay integers.
   if (mode == "half_pixel_symmetric") return in / 2 + (x + 0.5f - out / 2) / a.scale - 0.5f;
   return (x + 0.5f) / a.scale - 0.5f;
 }
@@ -49,12 +48,13 @@ inline double cubic_weight(double x, double a) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/// By how much an axis's filter is stretched: shrinking with antialias, so that every input counts.
+/// The factor of distances in an axis's filter: less than 1 when antialias shrinks, so that every input
+/// counts.
 inline double filter_stretch(const Resize& op, float scale) {
   return op.antialias && op.mode != "nearest" ? std::min<double>(scale, 1) : 1;
 }
-/// From the element at or before a coordinate to the first one that its filter reaches, which reaches as many
-/// behind the next.
+/// The distance from the element at or before a coordinate to the first one that its filter reaches; it
+/// reaches as many behind the next.
 inline double filter_reach(const Resize& op, float scale) {
   return std::floor((op.mode == "cubic" ? -2 : -1) / filter_stretch(op, scale)) + 1;
 }
@@ -62,8 +62,8 @@ inline double filter_taps(const Resize& op, float scale) {
   return op.mode == "nearest" ? 1 : 2 - 2 * filter_reach(op, scale);
 }
 
-/// Hands `add` the elements that a position of the output is made of, with their weights. False where it is
-/// outside of the region of interest, and has a value of its own instead.
+/// Passes the elements and weights of an output position to `add`. False if the position is outside of the
+/// region of interest, and has the extrapolation value instead.
 template <class Add>
 bool taps_at(const Resize& op, const AxisToResize& a, int64_t position, Add&& add) {
   const std::string& mode = op.coordinate_transformation_mode;

@@ -1,24 +1,24 @@
 #include "ops/reverse_sequence/reverse_sequence.h"
 
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
 /// Both axes as one, whose elements are named one by one: step t of a sequence is its step t, or, among its
 /// first, the one as far from their end.
-std::vector<ValueId> reverse_sequence(SpellContext& c) {
+std::vector<ValueId> reverse_sequence(DecomposeContext& c) {
   const ValueId x = input(c, 0);
   if (c.opset() >= 10 || elem_of(c, x) == DataType::bfloat16) return in_wider_types(c);
   const auto op = decode<ReverseSequence>(c.node().attributes);
   const auto along = [&](ValueId v, int64_t axis) {
     return axis == 0 ? reshaped(c, v, {-1, 1}) : reshaped(c, v, {1, -1});
   };
-  const ValueId step = along(places(c, x, op.time_axis), op.time_axis);
-  const ValueId sequence = along(places(c, x, op.batch_axis), op.batch_axis);
+  const ValueId step = along(indices_along(c, x, op.time_axis), op.time_axis);
+  const ValueId sequence = along(indices_along(c, x, op.batch_axis), op.batch_axis);
   const ValueId count = along(input(c, 1), op.batch_axis);
   const ValueId turns = is_negative(c, one(c, "Sub", {step, count}));
   const ValueId other = one(c, "Sub", {plus(c, count, -1), times(c, step, 2)});
@@ -30,7 +30,7 @@ std::vector<ValueId> reverse_sequence(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_reverse_sequence(SchemaCatalog& c) {
   c.add("ReverseSequence")
@@ -41,8 +41,8 @@ void declare_reverse_sequence(SchemaCatalog& c) {
           28,
           "(input: T, sequence_lens: int64) -> (Y: T) {batch_axis: int = 1, time_axis: int = 0} [T: @all_13]")
       .rule<ReverseSequence>()
-      .spelled(spelling::reverse_sequence)
-      .contract({.exact = true});
+      .decompose(decomposition::reverse_sequence)
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

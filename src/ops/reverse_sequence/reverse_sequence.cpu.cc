@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cpu/ask.h"
+#include "cpu/support.h"
 #include "ops/movement.h"
 
 namespace lathe {
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t steps_piece = 16384;  // elements worth another thread
 
-Verdict ask_steps(const ReverseSequence&, const KernelRequest& r) { return cpu::refuse_unless_movable(r); }
+Support supports_steps(const ReverseSequence&, const KernelQuery& r) { return cpu::refuse_unless_movable(r); }
 
 void reverse_steps(const ReverseSequence& op, KernelContext& c) {
   const Tensor &in = c.in(0), &lengths = c.in(1);
@@ -48,7 +48,7 @@ void reverse_steps(const ReverseSequence& op, KernelContext& c) {
 void cpu_reverse_sequence(KernelCatalog& k) {
   k.add<ReverseSequence>(
       {.op = "ReverseSequence", .name = cpu::kernel_name("reverse_sequence", Isa::generic)},
-      {.run = reverse_steps, .ask = ask_steps});
+      {.run = reverse_steps, .supports = supports_steps});
 }
 
 }  // namespace lathe

@@ -1,23 +1,23 @@
 #include "ops/rnn/rnn.h"
 
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
 
-/// Whether Y is made is told by whether it is asked for.
+/// Later versions make Y if it is used, without an attribute.
 void drop_output_sequence(UpgradeContext& u) { u.node().attributes.erase("output_sequence"); }
 
-constexpr NumericContract recurrence{.epsilons = 64, .per_reduced = true};
+constexpr ToleranceSpec recurrence{.epsilons = 64, .per_reduced = true};
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
 /// layout 1 has the batch first.
-std::vector<ValueId> batch_first(SpellContext& c) {
+std::vector<ValueId> batch_first(DecomposeContext& c) {
   const Node node = c.node();
   if (node.attributes.get<int64_t>("layout", 0) == 0) return in_wider_types(c);
   std::vector<ValueId> inputs = node.inputs;
@@ -35,7 +35,7 @@ std::vector<ValueId> batch_first(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_rnn(SchemaCatalog& c) {
   c.add("RNN")
@@ -60,8 +60,8 @@ void declare_rnn(SchemaCatalog& c) {
           "activation_beta: floats, activation_alpha: floats, hidden_size: int, layout: int = 0, direction: "
           "string = 'forward', activations: strings = ['Tanh','Tanh']} [T: @float_13; T1: int32]")
       .rule<Rnn>()
-      .spelled(spelling::batch_first)
-      .contract(recurrence);
+      .decompose(decomposition::batch_first)
+      .tolerance(recurrence);
   c.add("GRU")
       .version(1,
                "(X: T, W: T, R: T, B?: T, sequence_lens?: T1, initial_h?: T) -> (Y?: T, Y_h: T) {clip: "
@@ -89,8 +89,8 @@ void declare_rnn(SchemaCatalog& c) {
           "activation_beta: floats, activation_alpha: floats, hidden_size: int, layout: int = 0, direction: "
           "string = 'forward', linear_before_reset: int = 0, activations: strings} [T: @float_13; T1: int32]")
       .rule<Gru>()
-      .spelled(spelling::batch_first)
-      .contract(recurrence);
+      .decompose(decomposition::batch_first)
+      .tolerance(recurrence);
   c.add("LSTM")
       .version(1,
                "(X: T, W: T, R: T, B?: T, sequence_lens?: T1, initial_h?: T, initial_c?: T, P?: T) -> (Y?: "
@@ -114,8 +114,8 @@ void declare_rnn(SchemaCatalog& c) {
                "hidden_size: int, direction: string = 'forward', input_forget: int = 0, layout: int = 0, "
                "activations: strings} [T: @float_13; T1: int32]")
       .rule<Lstm>()
-      .spelled(spelling::batch_first)
-      .contract(recurrence);
+      .decompose(decomposition::batch_first)
+      .tolerance(recurrence);
 }
 
 }  // namespace lathe

@@ -1,8 +1,8 @@
 // LSTM, GRU and RNN for float32.
 #include "ops/rnn/rnn.h"
 
-#include "cpu/ask.h"
-#include "cpu/rnn.h"
+#include "cpu/recurrent.h"
+#include "cpu/support.h"
 
 namespace lathe {
 namespace {
@@ -23,32 +23,32 @@ bool input_forget(const Recurrent&) { return false; }
 
 /// Weights that do not fit together are for the shape rule to name; packing must not read past their end.
 template <class Op>
-std::optional<Verdict> refuse_shapes(const Tensor& w, const Tensor& r) {
+std::optional<Support> refuse_shapes(const Tensor& w, const Tensor& r) {
   constexpr int64_t gates = cpu::gates_of(cell_of<Op>);
   if (w.rank() != 3 || r.rank() != 3 || w.dim(0) > 2 || w.dim(1) % gates != 0 || r.dim(0) != w.dim(0) ||
       r.dim(1) != w.dim(1) || r.dim(2) * gates != w.dim(1))
-    return Verdict::no("weights that do not fit together");
+    return Support::no("weights that do not fit together");
   return std::nullopt;
 }
 
 /// Weights that are known only in a run are packed there (`packs`).
 template <class Op, bool packs>
-Verdict ask(const Op&, const KernelRequest& r) {
+Support supports(const Op&, const KernelQuery& r) {
   const Tensor *const w = cpu::constant_input(r, 1), *const recurrent = cpu::constant_input(r, 2);
   if (packs == (w && recurrent))
-    return Verdict::no(packs ? "the weights are constant" : "the weights are not constant");
+    return Support::no(packs ? "the weights are constant" : "the weights are not constant");
   for (size_t i = 0; i < r.inputs.size(); ++i) {
-    const bool weights = (i == 1 || i == 2) && !packs && cpu::is_half(r.inputs[i].type);
+    const bool weights = (i == 1 || i == 2) && !packs && cpu::is_f16(r.inputs[i].type);
     const DataType wanted = i == 4 ? DataType::int32 : DataType::float32;
-    if (r.inputs[i].present && r.inputs[i].type != wanted && !weights) return Verdict::no("only float32");
+    if (r.inputs[i].present && r.inputs[i].type != wanted && !weights) return Support::no("only float32");
   }
-  if (r.inputs[1].type != r.inputs[2].type) return Verdict::no("weights of two types");
+  if (r.inputs[1].type != r.inputs[2].type) return Support::no("weights of two types");
   if constexpr (!packs)
     if (auto refusal = refuse_shapes<Op>(*w, *recurrent)) return *refusal;
-  return Verdict::yes();
+  return Support::yes();
 }
 
-/// The gates of all steps need memory; of steps of nothing there may be more than can be counted.
+/// The gates of all steps need memory; there may be any number of steps without inputs.
 template <class Op>
 cpu::RecurrentShape shape_of(const Op& op, const Shape& x, const Shape& w) {
   checked_count(Shape{x[0], x[1], w[0], w[1]}, DataType::float32, "gates of all steps");
@@ -63,19 +63,19 @@ cpu::RecurrentShape shape_of(const Op& op, const Shape& x, const Shape& w) {
 }
 
 template <class Op>
-cpu::RecurrentShape weights_shape(const Op& op, const KernelRequest& r) {
+cpu::RecurrentShape weights_shape(const Op& op, const KernelQuery& r) {
   return shape_of(op, {0, 0, 0}, r.inputs[1].constant->shape());
 }
 
 template <class Op, Isa isa>
-std::optional<PackedForm> packed_form(const Op& op, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> packed_form(const Op& op, const KernelQuery& r, size_t i) {
   if (i != 1 && i != 2) return std::nullopt;
   const auto size = i == 1 ? cpu::packed_input_weights_size : cpu::packed_recurrent_weights_size;
   return PackedForm{r.inputs[i].type, {size(cpu::gemm_kernels(isa), weights_shape(op, r))}};
 }
 
 template <class Op, Isa isa>
-void pack(const Op& op, const KernelRequest& r, size_t i, Tensor& to, Workers& workers) {
+void pack(const Op& op, const KernelQuery& r, size_t i, Tensor& to, Workers& workers) {
   const auto pack_weights = i == 1 ? cpu::pack_input_weights : cpu::pack_recurrent_weights;
   pack_weights(cpu::gemm_kernels(isa), weights_shape(op, r), to.type(), r.inputs[i].constant->data(),
                to.data(), workers);
@@ -157,15 +157,16 @@ template <class Op, Isa isa>
 void add(KernelCatalog& k, const std::string& op, const std::string& name) {
   k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa, .strict = cpu::strict_products},
             {.run = run<Op, isa, false>,
-             .ask = ask<Op, false>,
+             .supports = supports<Op, false>,
              .packed_form = packed_form<Op, isa>,
              .pack = pack<Op, isa>,
              .workspace = workspace<Op, isa, false>});
-  k.add<Op>({.op = op,
-             .name = cpu::kernel_name(name + "_packing", isa),
-             .isa = isa,
-             .strict = cpu::strict_products},
-            {.run = run<Op, isa, true>, .ask = ask<Op, true>, .workspace = workspace<Op, isa, true>});
+  k.add<Op>(
+      {.op = op,
+       .name = cpu::kernel_name(name + "_packing", isa),
+       .isa = isa,
+       .strict = cpu::strict_products},
+      {.run = run<Op, isa, true>, .supports = supports<Op, true>, .workspace = workspace<Op, isa, true>});
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "tensor/arithmetic.h"
 #include "tensor/attributes.h"
 #include "tensor/dim_math.h"
 #include "tensor/recurrent_function.h"
@@ -17,8 +18,8 @@
 
 namespace lathe {
 
-/// The activations for all directions, with alphas and betas dealt to those that take them, in order;
-/// defaults where they run out. Names are compared without case. Throws node_bad_attribute.
+/// The activations for all directions, with alphas and betas assigned to those that take them, in order, then
+/// defaults. Names are compared without case. Throws node_bad_attribute.
 using RecurrentActivations = InlineVector<RecurrentActivation, 6>;
 inline RecurrentActivations recurrent_activations(std::span<const std::string_view> names,
                                                   std::span<const float> alphas,
@@ -62,11 +63,11 @@ inline RecurrentActivations recurrent_activations(std::span<const std::string_vi
   return r;
 }
 
-/// What the three share.
+/// The attributes and checks that the three operators share.
 struct Recurrent {
   std::vector<std::string> activations;  // empty: the operator's defaults
   std::vector<float> activation_alpha, activation_beta;
-  std::optional<float> clip;  // bounds what goes into the activations to [-clip, clip]
+  std::optional<float> clip;  // inputs of activations are clamped to [-clip, clip]
   std::string direction = "forward";
   std::optional<int64_t> hidden_size;
   bool batch_first = false;
@@ -80,11 +81,20 @@ struct Recurrent {
     f("layout", batch_first);
   }
   int64_t directions() const { return direction == "bidirectional" ? 2 : 1; }
-  /// Is the d-th direction run from the end?
+  /// Returns whether the d-th direction runs from the end.
   bool backward(int64_t d) const { return direction == "reverse" || d == 1; }
 
+  /// Both matrices, for every step of every sequence.
+  template <class D>
+  D operations(const OperandShapes<D>& s) const {
+    const auto& x = counting::at(s.inputs, 0);
+    if (x.size() != 3) throw counting::Unknown{};
+    return D(2) * x[0] * x[1] *
+           (counting::product(counting::at(s.inputs, 1)) + counting::product(counting::at(s.inputs, 2)));
+  }
+
  protected:
-  /// Activations of all directions, `defaults` for each of them.
+  /// The activations of all directions; `defaults` are those of each direction.
   RecurrentActivations resolve(std::initializer_list<std::string_view> defaults) const {
     InlineVector<std::string_view, 6> names;
     for (const std::string& name : activations) names.push_back(name);

@@ -36,7 +36,7 @@ double recurrent_function(const RecurrentActivation& a, double x) {
   return x;
 }
 
-/// What a cell sees of one direction.
+/// The weights and functions of a cell in one direction.
 struct CellWeights {
   int64_t hidden;
   const double* recurrent;       // [gates * hidden, hidden]

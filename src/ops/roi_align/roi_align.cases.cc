@@ -15,11 +15,11 @@ void cases_roi_align(CaseTable& t) {
       .attribute("output_width", int64_t{2})
       .expect<float>({1, 1, 2, 2}, {1, 2, 3, 4});
   whole("average").expect<float>({1, 1, 1, 1}, {2.5f});
-  // Without the shift the four samples lie at 0.5 and 1.5: 2.5, 3, 3.5 and 4.
+  // Without the shift the four samples are at 0.5 and 1.5: 2.5, 3, 3.5 and 4.
   whole("unshifted")
       .attribute("coordinate_transformation_mode", std::string("output_half_pixel"))
       .expect<float>({1, 1, 1, 1}, {3.25f});
-  // Of each sample the largest weighted pixel counts: 1, 1.5, 2 and 4.
+  // For each sample the largest weighted pixel counts: 1, 1.5, 2 and 4.
   whole("max_unshifted")
       .attribute("coordinate_transformation_mode", std::string("output_half_pixel"))
       .attribute("mode", std::string("max"))

@@ -35,7 +35,7 @@ void declare_roi_align(SchemaCatalog& c) {
                "'half_pixel', mode: string = 'avg', output_height: int = 1, sampling_ratio: int = 0, "
                "output_width: int = 1, spatial_scale: float = 1} [T1: @float_13; T2: int64]")
       .rule<RoiAlign>()
-      .contract({.epsilons = 64});
+      .tolerance({.epsilons = 64});
 }
 
 }  // namespace lathe

@@ -1,11 +1,11 @@
-// RoiAlign of float32: where a region is sampled is worked out once for all channels, and regions are shared
-// out.
+// RoiAlign of float32: the samples of a region are computed once for all channels, and threads share the
+// regions.
 #include "ops/roi_align/roi_align.h"
 
 #include <algorithm>
 
-#include "cpu/ask.h"
-#include "cpu/lines.h"
+#include "cpu/movement.h"
+#include "cpu/support.h"
 #include "cpu/tasks.h"
 #include "ops/movement.h"
 #include "ops/roi_align/roi_samples.h"
@@ -21,16 +21,16 @@ struct RoiTap {
   std::array<float, 4> weight;
 };
 
-Verdict ask_regions(const RoiAlign&, const KernelRequest& r) {
+Support supports_regions(const RoiAlign&, const KernelQuery& r) {
   if (auto refusal = cpu::refuse_unless_float32(r, 2)) return *refusal;
-  return Verdict::yes();
+  return Support::yes();
 }
 
-/// What is kept of a region while it is pooled: the most taps at a time, and of bins that have more, what
-/// came of them so far in each channel.
-struct Room {
+/// The memory for pooling a region: the most taps at a time, and for bins that have more, the results so far
+/// in each channel.
+struct RegionScratch {
   int64_t taps = kept_samples, channels = 0;
-  Room(const RoiAlign& op, int64_t channels_of_map) {
+  RegionScratch(const RoiAlign& op, int64_t channels_of_map) {
     const int64_t side = std::min(op.sampling_ratio, kept_samples), samples = side * side;
     if (samples == 0 || samples > kept_samples)
       channels = channels_of_map;
@@ -43,16 +43,16 @@ struct Room {
   }
 };
 
-/// One region: taps of some of its bins at a time, and the channels by them.
+/// One region: computes taps of some of its bins at a time, then the channels.
 class Region {
  public:
-  /// `room` has what Room says.
-  Region(const RoiAlign& op, KernelContext& c, int64_t roi, std::byte* room)
+  /// `scratch` has the size of RegionScratch.
+  Region(const RoiAlign& op, KernelContext& c, int64_t roi, std::byte* scratch)
       : op_(op),
         map_(c.in(0)),
         poll_(c),
-        taps_(reinterpret_cast<RoiTap*>(room)),
-        so_far_(reinterpret_cast<double*>(taps_ + Room(op, 0).taps)) {
+        taps_(reinterpret_cast<RoiTap*>(scratch)),
+        so_far_(reinterpret_cast<double*>(taps_ + RegionScratch(op, 0).taps)) {
     const float* const corners = cpu::floats(c.in(1)) + 4 * roi;
     const auto corner = [&](int k) { return static_cast<double>(corners[k]); };
     h_ = roi_side(op, corner(1), corner(3), op.output_height, c);
@@ -154,25 +154,26 @@ void align_regions(const RoiAlign& op, KernelContext& c) {
   if (out.size() == 0) return;
   check_regions(c);
   const int64_t region = out.size() / regions;
-  const size_t room = Room(op, c.in(0).dim(1)).bytes();
-  auto* const rooms =
-      static_cast<std::byte*>(c.workspace(static_cast<size_t>(cpu::task_slots(regions, c.threads())) * room));
+  const size_t scratch = RegionScratch(op, c.in(0).dim(1)).bytes();
+  auto* const all_scratch = static_cast<std::byte*>(
+      c.workspace(static_cast<size_t>(cpu::task_slots(regions, c.threads())) * scratch));
   cpu::for_each_task(c, regions, [&](int64_t r, int64_t slot) {
-    Region(op, c, r, rooms + static_cast<size_t>(slot) * room).pool(cpu::floats(out) + r * region);
+    Region(op, c, r, all_scratch + static_cast<size_t>(slot) * scratch).pool(cpu::floats(out) + r * region);
   });
 }
 
 size_t workspace(const RoiAlign& op, std::span<const Shape> inputs, int threads) {
   if (inputs[0].size() != 4 || inputs[1].size() != 2) return 0;  // the shape rule says what is wrong
   if (inputs[0][1] == 0) return 0;
-  return static_cast<size_t>(cpu::task_slots(inputs[1][0], threads)) * Room(op, inputs[0][1]).bytes();
+  return static_cast<size_t>(cpu::task_slots(inputs[1][0], threads)) *
+         RegionScratch(op, inputs[0][1]).bytes();
 }
 
 }  // namespace
 
 void cpu_roi_align(KernelCatalog& k) {
   k.add<RoiAlign>({.op = "RoiAlign", .name = cpu::kernel_name("roi_align", Isa::generic)},
-                  {.run = align_regions, .ask = ask_regions, .workspace = workspace});
+                  {.run = align_regions, .supports = supports_regions, .workspace = workspace});
 }
 
 }  // namespace lathe

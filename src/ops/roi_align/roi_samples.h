@@ -1,4 +1,4 @@
-// Where RoiAlign samples a feature map, for its kernels.
+// The samples that RoiAlign takes of a feature map, for its kernels.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace lathe {
 
-/// A place between four pixels; no weight at all where it lies off the map.
+/// A position between four pixels; all weights are 0 if it is outside of the map.
 struct RoiSample {
   std::array<int64_t, 4> at{};
   std::array<double, 4> weight{};
@@ -31,7 +31,7 @@ inline RoiSample roi_sample(double y, double x, int64_t height, int64_t width) {
   return s;
 }
 
-/// Fails where the inputs do not fit together.
+/// Fails if the inputs do not fit together.
 inline void check_regions(KernelContext& c) {
   const Tensor &map = c.in(0), &rois = c.in(1), &images = c.in(2);
   if (rois.dim(1) != 4 || rois.dim(0) != images.size())
@@ -40,7 +40,7 @@ inline void check_regions(KernelContext& c) {
   if (map.dim(2) == 0 || map.dim(3) == 0)
     c.fail(Code::run_bad_value, "a feature map with pixels", describe(map));
 }
-/// The image that a region is of.
+/// The image to which a region belongs.
 inline int64_t image_of(KernelContext& c, int64_t roi) {
   const int64_t n = index_at(c.in(2), roi), images = c.in(0).dim(0);
   if (n < 0 || n >= images)
@@ -48,7 +48,7 @@ inline int64_t image_of(KernelContext& c, int64_t roi) {
   return n;
 }
 
-/// One side of a region: where its bins start, how long they are, and how many samples each has.
+/// One side of a region: the start of its bins, their length, and the number of samples in each.
 struct RoiSide {
   double start, bin;
   int64_t samples;
@@ -62,7 +62,7 @@ inline RoiSide roi_side(const RoiAlign& op, double from, double to, int64_t bins
   if (!std::isfinite(start) || !std::isfinite(length))
     c.fail(Code::run_bad_value, "regions of finite coordinates",
            std::to_string(from) + " to " + std::to_string(to));
-  if (!half_pixel) length = std::max(length, 1.0);  // as versions without the shift have it
+  if (!half_pixel) length = std::max(length, 1.0);  // as in versions without the shift
   const double bin = length / static_cast<double>(bins);
   constexpr int64_t most = 4096;
   if ((op.sampling_ratio == 0 && bin > most) || op.sampling_ratio > most)

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ops/body_types.h"
+#include "schema/node_builder.h"
 #include "schema/upgrade.h"
-#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -85,8 +85,8 @@ class Writer {
   const Node& like_;
 };
 
-/// How a sequence that has a length of its own, a scalar, goes through a Scan: shortened to it, and what is
-/// gathered filled up with zeros to what it was.
+/// Handles a sequence with a length of its own, a scalar, in a Scan: shortens it to that, and fills the
+/// outputs with zeros to the original length.
 class OwnLength {
  public:
   OwnLength(Writer& write, ValueId length, ValueId sequence)
@@ -180,13 +180,13 @@ bool scan_9_from_11(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// A loop that takes the slices one by one, and turns around what it gives where that is wanted.
-std::vector<ValueId> scan(SpellContext& c) {
-  if (c.opset() >= 9) unsaid({}, {});
+/// A Loop over the slices, whose outputs are reversed if their direction is.
+std::vector<ValueId> scan(DecomposeContext& c) {
+  if (c.opset() >= 9) unsupported({}, {});
   const Node node = c.node();
   const auto op = decode<Scan>(node.attributes);
   const size_t states = op.states(node.inputs.size(), node.outputs.size());
@@ -223,7 +223,7 @@ std::vector<ValueId> scan(SpellContext& c) {
   for (size_t i = states; i < made.size(); ++i) {
     const size_t k = i - states;
     if (Scan::at(op.scan_output_directions, k))
-      made[i] = gathered(c, made[i], one(c, "Sub", {last, places(c, made[i], 0)}), 0);
+      made[i] = gathered(c, made[i], one(c, "Sub", {last, indices_along(c, made[i], 0)}), 0);
     const int64_t axis = Scan::at(op.scan_output_axes, k);
     if (axis == 0) continue;
     const int64_t rank = rank_of(c, made[i]), to = axis < 0 ? axis + rank : axis;
@@ -237,7 +237,7 @@ std::vector<ValueId> scan(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_scan(SchemaCatalog& c) {
   c.add("Scan")
@@ -279,9 +279,9 @@ void declare_scan(SchemaCatalog& c) {
                "{scan_input_axes: ints, scan_output_axes: ints, scan_output_directions: ints, "
                "scan_input_directions: ints, num_scan_inputs: int!, body: graph!} [V: @all_ir13]")
       .rule<Scan>()
-      .spelled(spelling::scan)
+      .decompose(decomposition::scan)
       .infer(infer_scan)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

@@ -23,8 +23,8 @@ struct Scan {
   template <class D>
   void shape(ShapeContext<D>&) const {}
 
-  /// How many inputs are states; every list as long as what it is about, axes within the ranks that are
-  /// known.
+  /// The number of inputs that are states. Checks that lists have the right length, and axes are within known
+  /// ranks.
   size_t states(size_t inputs, size_t outputs) const {
     const auto bad = [](std::string expected, std::string got) {
       throw Error(Code::node_bad_attribute, "infer", std::move(expected), std::move(got));

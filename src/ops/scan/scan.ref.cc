@@ -23,7 +23,7 @@ class ScanSource {
   ScanSource(const ScanSource&) = delete;
   ScanSource& operator=(const ScanSource&) = delete;
   int64_t length() const { return length_; }
-  /// In memory that the next slice is put into.
+  /// The slice is in memory that the next one overwrites.
   Tensor slice(int64_t i, KernelContext& c) {
     const int64_t at = (backwards_ ? length_ - 1 - i : i) * step_;
     for_size(bytes_.type(), [&]<class T> {
@@ -43,7 +43,7 @@ class ScanSource {
   std::optional<ByteOutput> to_;  // the slice, in whole bytes
   Shape shape_, strides_;         // of a slice in the whole
   int64_t length_ = 0, step_ = 0;
-  bool whole_ = false;  // do its elements lie side by side?
+  bool whole_ = false;  // its elements are contiguous
   bool backwards_;
 };
 
@@ -89,7 +89,8 @@ class ScanSink {
   int64_t outer_ = 1, inner_ = 1;
 };
 
-/// What an iteration made of a state. Whatever was inferred rests on its shape being the one it had.
+/// Returns `after`, the state that an iteration gave; fails if its shape changed, because inference relies on
+/// it.
 const Value& kept_shape(const Value& before, const Value& after, size_t state, KernelContext& c) {
   if (before.is_tensor() && after.is_tensor() && after.tensor().shape() != before.tensor().shape())
     c.fail(Code::run_bad_shape,
@@ -99,7 +100,7 @@ const Value& kept_shape(const Value& before, const Value& after, size_t state, K
   return after;
 }
 
-/// No slice came: the type is the one that inference found.
+/// Without slices the output has the type that inference found.
 void empty_scan_output(size_t output, const Scan& op, size_t k, KernelContext& c) {
   const auto expected = c.expected(output);
   if (expected.type == DataType::undefined)

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
@@ -19,11 +19,11 @@ bool scatter_16_from_18(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// What a reduction makes of the elements that are there and those that come.
+/// The reduction of the elements in the data and the updates.
 ValueId combined(InsertContext& c, const std::string& reduction, ValueId there, ValueId update) {
   const char* op = reduction == "add"   ? "Add"
                    : reduction == "mul" ? "Mul"
@@ -32,11 +32,11 @@ ValueId combined(InsertContext& c, const std::string& reduction, ValueId there, 
   return one(c, op, {there, update});
 }
 
-/// `step` once for every one of `count` places: the data, as one leaves it to the next. The others are
-/// operands.
-using ScatterStep = ValueId (*)(SpellContext& c, ValueId place, ValueId data, ValueId indices,
+/// Repeats `step` for `count` places, each on the data that the one before returned. The other operands are
+/// captured.
+using ScatterStep = ValueId (*)(DecomposeContext& c, ValueId place, ValueId data, ValueId indices,
                                 ValueId updates);
-ValueId step_by_step(SpellContext& c, ValueId count, ValueId indices, ValueId updates, ScatterStep step) {
+ValueId step_by_step(DecomposeContext& c, ValueId count, ValueId indices, ValueId updates, ScatterStep step) {
   const ValueId data = input(c, 0);
   auto body = std::make_shared<Graph>(&c.graph());
   const ValueId place = body->add_input("place", ValueType::tensor(DataType::int64, SymShape{}));
@@ -47,41 +47,41 @@ ValueId step_by_step(SpellContext& c, ValueId count, ValueId indices, ValueId up
   return c.insert_with_bodies("Loop", {scalar_of(c, count), no_id, data}, {}, {{"body", body}}, 1)[0];
 }
 
-/// One of the places of an axis, as a list of one that Slice takes.
+/// Slices one position of an axis.
 ValueId at_place(InsertContext& c, ValueId v, ValueId place, int64_t axis) {
   const ValueId from = unsqueezed(c, place, {0});
   return sliced(c, v, from, plus(c, from, 1), axis);
 }
 
-/// The indices at one place of the axis are all of different elements.
-std::vector<ValueId> scatter_elements(SpellContext& c) {
+/// The indices at one position of the axis select different elements, so each position is one step.
+std::vector<ValueId> scatter_elements(DecomposeContext& c) {
   const auto op = decode<ScatterElements>(c.node().attributes);
   if (op.reduction == "none") {
-    if (c.opset() >= 11) unsaid({}, {});
+    if (c.opset() >= 11) unsupported({}, {});
     const int64_t along = from_front(c, input(c, 0), op.axis);
     const ValueId front = counted_from_front(c, input(c, 1), input(c, 0), along);
     return {one(c, "Scatter", {input(c, 0), front, input(c, 2)}, with("axis", along))};
   }
   const ValueId count = length(c, input(c, 1), from_front(c, input(c, 0), op.axis));
-  return {step_by_step(c, count, input(c, 1), input(c, 2),
-                       [](SpellContext& in, ValueId place, ValueId data, ValueId indices, ValueId updates) {
-                         const auto scatter = decode<ScatterElements>(in.node().attributes);
-                         const int64_t axis = from_front(in, data, scatter.axis);
-                         const Attributes along = with("axis", axis);
-                         const ValueId where = at_place(in, indices, place, axis);
-                         const ValueId there = one(in, "GatherElements", {data, where}, along);
-                         const ValueId made =
-                             combined(in, scatter.reduction, there, at_place(in, updates, place, axis));
-                         return one(in, "ScatterElements", {data, where, made}, along);
-                       })};
+  return {step_by_step(
+      c, count, input(c, 1), input(c, 2),
+      [](DecomposeContext& in, ValueId place, ValueId data, ValueId indices, ValueId updates) {
+        const auto scatter = decode<ScatterElements>(in.node().attributes);
+        const int64_t axis = from_front(in, data, scatter.axis);
+        const Attributes along = with("axis", axis);
+        const ValueId where = at_place(in, indices, place, axis);
+        const ValueId there = one(in, "GatherElements", {data, where}, along);
+        const ValueId made = combined(in, scatter.reduction, there, at_place(in, updates, place, axis));
+        return one(in, "ScatterElements", {data, where, made}, along);
+      })};
 }
 
 /// One tuple of indices after another.
-std::vector<ValueId> scatter_nd(SpellContext& c) {
+std::vector<ValueId> scatter_nd(DecomposeContext& c) {
   const auto op = decode<ScatterND>(c.node().attributes);
   const ValueId data = input(c, 0), indices = input(c, 1), updates = input(c, 2);
   if (op.reduction == "none") {
-    if (c.opset() >= 11) unsaid({}, {});
+    if (c.opset() >= 11) unsupported({}, {});
     const ValueId at = one(c, "Reshape", {tuples_as_numbers(c, data, indices, 0), ints(c, {-1, 1})});
     const auto named = known(size_of(c, indices, -1));
     const ValueId count = stride(c, data, *named - 1), parts = length(c, at, 0);
@@ -94,13 +94,13 @@ std::vector<ValueId> scatter_nd(SpellContext& c) {
     return {reshaped_to(c, made, one(c, "Shape", {data}))};
   }
   const auto tuple = known(size_of(c, indices, -1));
-  if (!tuple) unsaid("indices whose last size is known", c.type(indices).str());
+  if (!tuple) unsupported("indices whose last size is known", c.type(indices).str());
   const ValueId rows = reshaped(c, indices, {-1, *tuple});
   const ValueId end = ints(c, {std::numeric_limits<int64_t>::max()});
   const ValueId slice = sliced(c, one(c, "Shape", {data}), ints(c, {*tuple}), end, 0);
   const ValueId flat = reshaped_to(c, updates, concat(c, {length(c, rows, 0), slice}, 0));
   return {step_by_step(c, length(c, rows, 0), rows, flat,
-                       [](SpellContext& in, ValueId place, ValueId so_far, ValueId all, ValueId changes) {
+                       [](DecomposeContext& in, ValueId place, ValueId so_far, ValueId all, ValueId changes) {
                          const ValueId where = at_place(in, all, place, 0);
                          const ValueId there = one(in, "GatherND", {so_far, where});
                          const auto reduction = decode<ScatterND>(in.node().attributes).reduction;
@@ -109,8 +109,8 @@ std::vector<ValueId> scatter_nd(SpellContext& c) {
                        })};
 }
 
-/// Every element of the update has its place along the axis.
-std::vector<ValueId> tensor_scatter(SpellContext& c) {
+/// Computes the index along the axis of every element of the update.
+std::vector<ValueId> tensor_scatter(DecomposeContext& c) {
   const auto op = decode<TensorScatter>(c.node().attributes);
   const ValueId cache = input(c, 0), update = input(c, 1);
   const int64_t rank = rank_of(c, cache), axis = from_front(c, cache, op.axis);
@@ -124,7 +124,7 @@ std::vector<ValueId> tensor_scatter(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_scatter(SchemaCatalog& c) {
   c.add("ScatterElements")
@@ -141,14 +141,14 @@ void declare_scatter(SchemaCatalog& c) {
                "0} [T: @all_13; Tind: @index]",
                nullptr, scatter_16_from_18)
       .rule<ScatterElements>()
-      .spelled(spelling::scatter_elements)
-      .contract({.epsilons = 8});
+      .decompose(decomposition::scatter_elements)
+      .tolerance({.epsilons = 8});
   c.add("Scatter")
       .version(9,
                "(data: T, indices: Tind, updates: T) -> (output: T) {axis: int = 0} [T: @all; Tind: @index]")
       .deprecated(11, scatter_elements_from_scatter)
       .rule<ScatterElements>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("ScatterND")
       .version(11, "(data: T, indices: int64, updates: T) -> (output: T) [T: @all]")
       .version(13, "(data: T, indices: int64, updates: T) -> (output: T) [T: @all_13]")
@@ -160,15 +160,15 @@ void declare_scatter(SchemaCatalog& c) {
           "(data: T, indices: int64, updates: T) -> (output: T) {reduction: string = 'none'} [T: @all_13]",
           nullptr, scatter_16_from_18)
       .rule<ScatterND>()
-      .spelled(spelling::scatter_nd)
-      .contract({.epsilons = 8});
+      .decompose(decomposition::scatter_nd)
+      .tolerance({.epsilons = 8});
   c.add("TensorScatter")
       .version(24,
                "(past_cache: T, update: T, write_indices?: int64) -> (present_cache: T) {mode: string = "
                "'linear', axis: int = -2} [T: @all_ir12]")
       .rule<TensorScatter>()
-      .spelled(spelling::tensor_scatter)
-      .contract({.exact = true});
+      .decompose(decomposition::tensor_scatter)
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

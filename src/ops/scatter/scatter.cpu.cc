@@ -1,10 +1,10 @@
-// ScatterElements and ScatterND: elements and slices of whole bytes go over the data, or are combined with
-// it. TensorScatter: rows of whole bytes, in the cache itself where nobody else needs it.
+// ScatterElements and ScatterND: elements and slices of whole bytes replace the data, or are combined with
+// it. TensorScatter: rows of whole bytes, in the KV cache itself if nothing else reads it.
 #include <algorithm>
 #include <cstring>
 
-#include "cpu/ask.h"
-#include "cpu/move.h"
+#include "cpu/movement.h"
+#include "cpu/support.h"
 #include "ops/compute.h"
 #include "ops/picked.h"
 #include "ops/scatter/scatter_into.h"
@@ -14,15 +14,15 @@ namespace lathe {
 namespace {
 
 template <class Op>
-Verdict ask_scattered(const Op&, const KernelRequest& r) {
+Support supports_scattered(const Op&, const KernelQuery& r) {
   return cpu::refuse_unless_movable(r);
 }
 
 /// Indices between polls.
 constexpr int64_t scattered_piece = 16384;
 
-/// Elements that share all coordinates but the one along the axis may be written more than once, and in
-/// order: what lies before the axis is shared out.
+/// Elements that only differ in the coordinate along the axis may be written more than once, and in order:
+/// threads share the axes before it.
 void scatter_elements_of(const ScatterElements& op, KernelContext& c) {
   const Tensor &data = c.in(0), &indices = c.in(1), &updates = c.in(2);
   const size_t axis = axis_of(op.axis, data.rank());
@@ -55,10 +55,10 @@ void scatter_elements_of(const ScatterElements& op, KernelContext& c) {
   });
 }
 
-/// Where the slices of a tuple of indices begin in the data.
-class SlicePlaces {
+/// The offset in the data of the slice that a tuple of indices selects.
+class SliceOffsets {
  public:
-  SlicePlaces(KernelContext& c, const ScatterSlices& s)
+  SliceOffsets(KernelContext& c, const ScatterSlices& s)
       : c_(c),
         shape_(c.in(0).shape()),
         strides_(row_major(shape_)),
@@ -81,19 +81,19 @@ class SlicePlaces {
 };
 
 void replace_slices(const ScatterSlices& s, const Tensor& updates, Tensor& out, KernelContext& c) {
-  const SlicePlaces place(c, s);
+  const SliceOffsets offset_of(c, s);
   const auto element = static_cast<int64_t>(cpu::element_bytes(out)), bytes = s.slice * element;
   const char* from = static_cast<const char*>(updates.data());
   Poller poll(c);
   for (int64_t i = 0; i < s.tuples; ++i, from += bytes) {
-    const int64_t offset = place(i);
+    const int64_t offset = offset_of(i);
     poll.did(1 + s.tuple + bytes / 16);
     std::memcpy(static_cast<char*>(out.data()) + offset * element, from, static_cast<size_t>(bytes));
   }
 }
 
-/// Without a reduction slices of whole bytes are copied; with one they are combined. In the order of the
-/// indices: they may overlap.
+/// Copies slices of whole bytes, or combines them by a reduction, in the order of the indices, since they may
+/// overlap.
 void scatter_slices(const ScatterND& op, KernelContext& c) {
   const Tensor &data = c.in(0), &updates = c.in(2);
   const ScatterSlices s(c, data.shape(), c.in(1).shape(), updates.shape());
@@ -101,13 +101,13 @@ void scatter_slices(const ScatterND& op, KernelContext& c) {
   copy_elements(data, out, c);
   const ScatterRule rule = scatter_rule(op.reduction);
   if (rule == ScatterRule::none) return replace_slices(s, updates, out, c);
-  const SlicePlaces place(c, s);
+  const SliceOffsets offset_of(c, s);
   scatter_into(rule, out, [&]<class T>(std::span<T> to, auto put) {
     const T* from = updates.as<T>().data();
     Poller poll(c);
     for (int64_t i = 0; i < s.tuples; ++i, from += s.slice) {
       poll.did(1 + s.tuple);
-      T* const slice = to.data() + place(i);
+      T* const slice = to.data() + offset_of(i);
       poll.pieces(s.slice, 1, [&](int64_t begin, int64_t end) {
         for (int64_t j = begin; j < end; ++j) put(slice[j], from[j]);
       });
@@ -115,15 +115,15 @@ void scatter_slices(const ScatterND& op, KernelContext& c) {
   });
 }
 
-Verdict ask_rows(const TensorScatter&, const KernelRequest& r) { return cpu::refuse_unless_movable(r); }
+Support supports_rows(const TensorScatter&, const KernelQuery& r) { return cpu::refuse_unless_movable(r); }
 
 /// The output may be the memory of the cache, or of an update that replaces all of it.
 void write_rows(const TensorScatter& op, KernelContext& c) {
   const Tensor &cache = c.in(0), &update = c.in(1);
   const CacheRows rows(op, c, cache.shape(), update.shape());
   Tensor& out = c.out(0);
-  const int64_t row = rows.inner * static_cast<int64_t>(cpu::element_bytes(cache)), whole = rows.room * row,
-                part = rows.length * row;
+  const int64_t row = rows.inner * static_cast<int64_t>(cpu::element_bytes(cache)),
+                whole = rows.capacity * row, part = rows.length * row;
   if (whole == 0 || rows.outer == 0) return;
   const auto* const old = static_cast<const std::byte*>(cache.data());
   const auto* const fresh = static_cast<const std::byte*>(update.data());
@@ -139,7 +139,7 @@ void write_rows(const TensorScatter& op, KernelContext& c) {
         poll.did(first > 0 ? whole : 1);
         continue;
       }
-      // What goes beyond the end begins again: of a circular cache alone.
+      // Rows beyond the end of a circular KV cache are written from its start.
       const int64_t behind = std::min(part, whole - first), again = part - behind;
       if (!in_cache) {
         const std::byte* const from = old + o * whole;
@@ -157,12 +157,12 @@ void write_rows(const TensorScatter& op, KernelContext& c) {
 void cpu_scatter(KernelCatalog& k) {
   k.add<ScatterElements>(
       {.op = "ScatterElements", .name = cpu::kernel_name("scatter_elements", Isa::generic)},
-      {.run = scatter_elements_of, .ask = ask_scattered<ScatterElements>});
+      {.run = scatter_elements_of, .supports = supports_scattered<ScatterElements>});
   k.add<ScatterND>({.op = "ScatterND", .name = cpu::kernel_name("scatter_nd", Isa::generic)},
-                   {.run = scatter_slices, .ask = ask_scattered<ScatterND>});
+                   {.run = scatter_slices, .supports = supports_scattered<ScatterND>});
   k.add<TensorScatter>(
       {.op = "TensorScatter", .name = cpu::kernel_name("tensor_scatter", Isa::generic), .overwrites = true},
-      {.run = write_rows, .ask = ask_rows});
+      {.run = write_rows, .supports = supports_rows});
 }
 
 }  // namespace lathe

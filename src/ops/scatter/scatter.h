@@ -17,7 +17,7 @@ inline ScatterRule scatter_rule(const std::string& name) {
   throw Error(Code::node_bad_attribute, "infer", "reduction none, add, mul, min or max", name);
 }
 
-/// Strings can only take one another's place.
+/// Strings can only be replaced.
 template <class D>
 void check_reduction(const std::string& reduction, const ShapeContext<D>& c) {
   if (scatter_rule(reduction) != ScatterRule::none && c.type(0) == DataType::string)

@@ -42,7 +42,7 @@ void scatter_nd(const ScatterND& op, KernelContext& c) {
   scatter_into(scatter_rule(op.reduction), out.tensor(), [&]<class T>(std::span<T> to, auto put) {
     Poller poll(c);
     for (int64_t i = 0; i < s.tuples; ++i) {
-      poll.did(1);  // tuples of nothing may be many, for slices of nothing
+      poll.did(1);  // there may be many empty tuples of empty slices
       int64_t offset = 0;
       for (int64_t k = 0; k < s.tuple; ++k) {
         const auto axis = static_cast<size_t>(k);
@@ -68,8 +68,8 @@ void tensor_scatter(const TensorScatter& op, KernelContext& c) {
     const T* from = update.as<T>().data();
     for (int64_t o = 0; o < rows.outer; ++o)
       for (int64_t s = 0; s < rows.length; ++s, from += rows.inner) {
-        const int64_t at = (rows.first(o) + s) % rows.room;
-        poll.copy(from, rows.inner, out.tensor().as<T>().data() + (o * rows.room + at) * rows.inner);
+        const int64_t at = (rows.first(o) + s) % rows.capacity;
+        poll.copy(from, rows.inner, out.tensor().as<T>().data() + (o * rows.capacity + at) * rows.inner);
       }
   });
   out.finish();

@@ -1,4 +1,4 @@
-// What becomes of an element that ScatterElements or ScatterND writes to.
+// The functions that combine an element with an update, for ScatterElements and ScatterND.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ T scattered(ScatterRule how, T old, T update) {
   }
 }
 
-/// Calls f<T>(data, put), put(to, update) being the reduction on elements of T.
+/// Calls f<T>(data, put), where put(to, update) is the reduction on elements of T.
 template <class F>
 void scatter_into(ScatterRule how, Tensor& out, F&& f) {
   if (how == ScatterRule::none)

@@ -1,4 +1,4 @@
-// What ScatterND and TensorScatter come to in a run, for their kernels.
+// The sizes of ScatterND and TensorScatter in a run, for their kernels.
 #pragma once
 
 #include "ops/movement.h"
@@ -26,16 +26,16 @@ struct ScatterSlices {
   }
 };
 
-/// New rows of a cache: [outer, room, inner], of which `length` are written for each outer index.
+/// New rows of a KV cache: [outer, capacity, inner], of which `length` are written for each outer index.
 struct CacheRows {
-  int64_t room, length, inner = 1, outer = 1;
+  int64_t capacity, length, inner = 1, outer = 1;
   bool circular;
   CacheRows(const TensorScatter& op, const KernelContext& c, const Shape& cache, const Shape& update)
       : circular(op.mode == "circular"), batch_(cache[0]) {
     const size_t axis = axis_of(op.axis, cache.size());
-    room = cache[axis];
+    capacity = cache[axis];
     Shape expected = cache;
-    length = expected[axis] = std::min(update[axis], room);
+    length = expected[axis] = std::min(update[axis], capacity);
     if (!(update == expected))
       c.fail(Code::run_bad_shape, "an update of shape " + describe(expected), describe(update));
     for (size_t a = 0; a < cache.size(); ++a)
@@ -46,14 +46,14 @@ struct CacheRows {
       c.fail(Code::run_bad_shape, std::to_string(batch_) + " write_indices", std::to_string(starts_->size()));
     if (count_of(update) == 0) return;
     for (int64_t i = 0; i < batch_; ++i)
-      if (const int64_t start = index_at(*starts_, i); start < 0 || (!circular && start > room - length))
-        c.fail(Code::run_bad_index, "a write index in [0, " + std::to_string(room - length) + "]",
+      if (const int64_t start = index_at(*starts_, i); start < 0 || (!circular && start > capacity - length))
+        c.fail(Code::run_bad_index, "a write index in [0, " + std::to_string(capacity - length) + "]",
                std::to_string(start));
   }
-  /// The row that the first new one of this outer index goes to, of an update that is not empty.
+  /// The first row that the update of this outer index is written to; the update is not empty.
   int64_t first(int64_t o) const {
     const int64_t start = starts_ ? index_at(*starts_, o / (outer / batch_)) : 0;
-    return circular ? start % room : start;
+    return circular ? start % capacity : start;
   }
 
  private:

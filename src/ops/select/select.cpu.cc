@@ -1,30 +1,30 @@
-// NonZero and Compress: places are counted in blocks, so that every block knows where its own go.
+// NonZero and Compress: elements are counted in blocks, so that every block knows the offset of its results.
 #include "ops/select/select.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "cpu/ask.h"
-#include "cpu/move.h"
+#include "cpu/movement.h"
+#include "cpu/support.h"
 #include "ops/select/slices.h"
 
 namespace lathe {
 namespace {
 
-/// Elements that are counted together: between polls, and of a piece worth another thread.
+/// The number of elements that are counted between polls and that are worth another thread.
 constexpr int64_t counted_block = 16384;
-/// Of those, how many are looked for at once.
+/// The number of those that are searched at once.
 constexpr int64_t found_at_once = 512;
 
-/// The sign of a float's zero says nothing.
+/// The bits that are compared with 0: the sign of a float's zero is ignored.
 uint64_t bits_that_count(DataType type) {
   const auto bits = static_cast<unsigned>(bits_of(type));
   return (is_float(type) ? ~(uint64_t{1} << (bits - 1)) : ~uint64_t{0}) & (~uint64_t{0} >> (64 - bits));
 }
 
-Verdict ask_nonzero(const NonZero&, const KernelRequest& r) {
-  return cpu::ask_type(r.inputs[0].type, number_and_bool_types);
+Support supports_nonzero(const NonZero&, const KernelQuery& r) {
+  return cpu::supports_type(r.inputs[0].type, number_and_bool_types);
 }
 
 /// Calls f<T>() with the unsigned integer of the elements' size, which has at most 64 bits.
@@ -50,7 +50,7 @@ size_t nonzero_workspace(const NonZero&, std::span<const Shape> inputs, int) {
   return static_cast<size_t>(ceil_div(count_of(inputs[0]), counted_block)) * sizeof(int64_t);
 }
 
-/// Writes the coordinates of what is not zero among elements [begin, end), a row for each axis.
+/// Writes the coordinates of elements in [begin, end) that are not zero, a row for each axis.
 template <class T>
 class CoordinateRows {
  public:
@@ -88,7 +88,7 @@ class CoordinateRows {
   }
 
  private:
-  /// Without branches: which elements are zero cannot be foreseen.
+  /// Branches are avoided, because zeros cannot be predicted.
   int64_t find(int64_t first, int64_t n, uint16_t* found) const {
     int64_t count = 0;
     for (int64_t i = 0; i < n; ++i) {
@@ -130,7 +130,7 @@ void find_nonzero(const NonZero&, KernelContext& c) {
   });
 }
 
-Verdict ask_compress(const Compress&, const KernelRequest& r) { return cpu::refuse_unless_movable(r); }
+Support supports_compress(const Compress&, const KernelQuery& r) { return cpu::refuse_unless_movable(r); }
 
 size_t compress_workspace(const Compress&, std::span<const Shape> inputs, int) {
   return static_cast<size_t>(count_of(inputs[1])) * sizeof(int64_t);
@@ -165,12 +165,12 @@ void compress_slices(const Compress& op, KernelContext& c) {
   const PickedSlices s(in, op.axis);
   auto* const which =
       static_cast<int64_t*>(c.workspace(static_cast<size_t>(condition.size()) * sizeof(int64_t)));
-  const auto* const truths = static_cast<const uint8_t*>(condition.data());
+  const auto* const bools = static_cast<const uint8_t*>(condition.data());
   int64_t count = 0;
   Poller(c).pieces(condition.size(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       which[count] = i;
-      count += truths[i] != 0;
+      count += bools[i] != 0;
     }
   });
   if (count > 0 && which[count - 1] >= s.count)
@@ -186,9 +186,9 @@ void compress_slices(const Compress& op, KernelContext& c) {
 
 void cpu_select(KernelCatalog& k) {
   k.add<NonZero>({.op = "NonZero", .name = cpu::kernel_name("nonzero", Isa::generic)},
-                 {.run = find_nonzero, .ask = ask_nonzero, .workspace = nonzero_workspace});
+                 {.run = find_nonzero, .supports = supports_nonzero, .workspace = nonzero_workspace});
   k.add<Compress>({.op = "Compress", .name = cpu::kernel_name("compress", Isa::generic)},
-                  {.run = compress_slices, .ask = ask_compress, .workspace = compress_workspace});
+                  {.run = compress_slices, .supports = supports_compress, .workspace = compress_workspace});
 }
 
 }  // namespace lathe

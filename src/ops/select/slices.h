@@ -1,4 +1,4 @@
-// What Compress and Unique pick from.
+// The slices from which Compress and Unique select.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace lathe {
 
-/// A tensor seen as [outer, count, inner], the middle axis being the one that is picked from; without an axis
-/// all elements are on it.
+/// A tensor seen as [outer, count, inner], where slices of the middle axis are selected; without an axis all
+/// elements are on it.
 struct PickedSlices {
   int64_t outer = 1, count = 1, inner = 1;
   PickedSlices(const Tensor& t, const std::optional<int64_t>& axis) {
@@ -21,7 +21,7 @@ struct PickedSlices {
     for (size_t a = 0; a < t.rank(); ++a)
       if (a != at) (a < at ? outer : inner) *= t.dim(a);
   }
-  /// The tensor's shape with so many slices.
+  /// The tensor's shape with `slices` slices.
   static Shape shape(const Tensor& t, const std::optional<int64_t>& axis, int64_t slices) {
     if (!axis) return {slices};
     Shape s = t.shape();

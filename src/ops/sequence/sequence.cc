@@ -11,7 +11,7 @@ namespace {
               "axis in [" + std::to_string(-rank) + ", " + std::to_string(rank) + ")", std::to_string(axis));
 }
 
-/// What holds for elements of two types in one sequence.
+/// The type that holds for elements of two types in one sequence.
 ValueType element_join(const ValueType& a, const ValueType& b) {
   const auto both = join(a, b);
   if (!both)
@@ -85,33 +85,33 @@ void declare_sequence(SchemaCatalog& c) {
       .version(11, "(inputs*1: T) -> (output_sequence: S) [T: @all; S: seq(@all)]")
       .rule<SequenceConstruct>()
       .infer(infer_construct)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("SequenceEmpty")
       .version(11, "() -> (output: S) {dtype: int} [S: seq(@all)]")
       .rule<SequenceEmpty>()
       .infer(infer_empty)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("SequenceInsert")
       .version(11,
                "(input_sequence: S, tensor: T, position?: I) -> (output_sequence: S) [T: @all; S: seq(@all); "
                "I: @index]")
       .rule<SequenceInsert>()
       .infer(infer_insert)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("SequenceErase")
       .version(11, "(input_sequence: S, position?: I) -> (output_sequence: S) [S: seq(@all); I: @index]")
       .rule<SequenceErase>()
       .infer(infer_erase)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("SequenceAt")
       .version(11, "(input_sequence: S, position: I) -> (tensor: T) [S: seq(@all); T: @all; I: @index]")
       .rule<SequenceAt>()
       .infer(infer_at)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("SequenceLength")
       .version(11, "(input_sequence: S) -> (length: I) [S: seq(@all); I: int64]")
       .rule<SequenceLength>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("SplitToSequence")
       .version(11,
                "(input: T, split?: I) -> (output_sequence: S) {keepdims: int = 1, axis: int = 0} [T: @all; "
@@ -121,14 +121,14 @@ void declare_sequence(SchemaCatalog& c) {
                "@all_13; I: @index; S: seq(@all_13)]")
       .rule<SplitToSequence>()
       .infer(infer_split_to_sequence)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("ConcatFromSequence")
       .version(
           11,
           "(input_sequence: S) -> (concat_result: T) {new_axis: int = 0, axis: int!} [S: seq(@all); T: @all]")
       .rule<ConcatFromSequence>()
       .infer(infer_concat_from_sequence)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

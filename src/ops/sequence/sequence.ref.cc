@@ -78,10 +78,10 @@ void sequence_length(const SequenceLength&, KernelContext& c) {
   c.out(0).as<int64_t>()[0] = size_of_sequence(sequence_in(c));
 }
 
-/// What a part takes beside its elements: its size, its place in the sequence, its shape and its owners.
+/// The memory of a part beside its elements: its size, its entry in the sequence, its shape and its owners.
 constexpr int64_t bytes_of_part = 256;
 
-/// Sizes of the parts: given one by one, by a size for all but the last, or all 1.
+/// The sizes of the parts: a list, one size for all but the last, or all 1.
 std::vector<int64_t> sequence_parts(KernelContext& c, int64_t total) {
   std::vector<int64_t> parts;
   if (c.has(1) && c.in(1).rank() > 0) {
@@ -100,7 +100,7 @@ std::vector<int64_t> sequence_parts(KernelContext& c, int64_t total) {
   }
   const int64_t each = c.has(1) ? index_at(c.in(1), 0) : 1;
   if (each <= 0) c.fail(Code::run_bad_value, "a size of parts above 0", std::to_string(each));
-  // An empty tensor may have any number of them, which no limit of memory counts: they must fit all the same.
+  // An empty tensor may have any number of parts: this fails if they would not fit into memory.
   const int64_t count = total == 0 ? 0 : (total - 1) / each + 1;
   (void)temporary(c, DataType::uint8, {count, bytes_of_part});
   for (int64_t left = total; left > 0; left -= parts.back()) parts.push_back(std::min(each, left));

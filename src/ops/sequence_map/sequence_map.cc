@@ -1,7 +1,7 @@
 #include "ops/sequence_map/sequence_map.h"
 
 #include "ops/body_types.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
@@ -27,12 +27,12 @@ void infer_sequence_map(InferContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// A loop over the elements, which adds to the sequences what the body makes of them.
-std::vector<ValueId> sequence_map(SpellContext& c) {
+/// A Loop over the elements that appends the body's outputs to the sequences.
+std::vector<ValueId> sequence_map(DecomposeContext& c) {
   const Node node = c.node();
   auto body = std::make_shared<Graph>(&c.graph());
   const auto inside = c.inside(*body);
@@ -42,7 +42,7 @@ std::vector<ValueId> sequence_map(SpellContext& c) {
   for (ValueId v : node.outputs) {
     const ValueType type = v == no_id ? ValueType{} : c.type(v);
     if (type.kind != ValueType::Kind::sequence || !type.inner || !type.inner->is_tensor())
-      unsaid("outputs whose types are known", type.str());
+      unsupported("outputs whose types are known", type.str());
     inputs.push_back(one(c, "SequenceEmpty", {}, with("dtype", static_cast<int64_t>(type.inner->elem))));
     grown.push_back(body->add_input("grown", c.type(inputs.back())));
   }
@@ -61,7 +61,7 @@ std::vector<ValueId> sequence_map(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_sequence_map(SchemaCatalog& c) {
   c.add("SequenceMap")
@@ -69,9 +69,9 @@ void declare_sequence_map(SchemaCatalog& c) {
                "(input_sequence: S, additional_inputs~0: V) -> (out_sequence~1: S) {body: graph!} [S: "
                "seq(@all); V: @all seq(@all)]")
       .rule<SequenceMap>()
-      .spelled(spelling::sequence_map)
+      .decompose(decomposition::sequence_map)
       .infer(infer_sequence_map)
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

@@ -7,23 +7,23 @@
 namespace lathe {
 namespace {
 
-/// Copies of what a body makes, since its memory is its own. Little ones lie side by side: to take memory for
-/// each would be most of what an iteration takes.
+/// Copies of the body's outputs, whose memory is its own. Small ones share a block: to allocate each would be
+/// most of an iteration.
 class Copies {
  public:
   /// `left`: how many are still to come, this one too.
   Tensor add(const Tensor& t, size_t left) {
     const size_t bytes = (t.bytes() + line - 1) / line * line;
     if (t.type() == DataType::string || bytes > largest) return t.clone();
-    if (bytes > room_) {
-      room_ = std::min(bytes * left, 16 * largest);
-      block_ = Tensor(DataType::uint8, {static_cast<int64_t>(room_)});
+    if (bytes > capacity_) {
+      capacity_ = std::min(bytes * left, 16 * largest);
+      block_ = Tensor(DataType::uint8, {static_cast<int64_t>(capacity_)});
       next_ = static_cast<std::byte*>(block_.data());
     }
     Tensor copy = Tensor::view(t.type(), t.shape(), next_, block_.owner());
     if (t.bytes() > 0) std::memcpy(next_, t.data(), t.bytes());
     next_ += bytes;
-    room_ -= bytes;
+    capacity_ -= bytes;
     return copy;
   }
 
@@ -31,7 +31,7 @@ class Copies {
   static constexpr size_t line = 64, largest = 4096;  // bytes
   Tensor block_;
   std::byte* next_ = nullptr;
-  size_t room_ = 0;
+  size_t capacity_ = 0;
 };
 
 void run_sequence_map(const SequenceMap&, KernelContext& c) {

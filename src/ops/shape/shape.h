@@ -17,7 +17,7 @@ struct ShapeOf {
     f("end", end);
   }
 
-  /// The axes asked for: [first, last), clamped.
+  /// The requested axes: [first, last), clamped.
   std::pair<int64_t, int64_t> range(int64_t rank) const {
     const auto clamped = [rank](int64_t a) { return std::clamp<int64_t>(a < 0 ? a + rank : a, 0, rank); };
     const int64_t first = clamped(start), last = clamped(end.value_or(rank));

@@ -5,12 +5,12 @@
 
 #include "ops/element_type.h"
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
 
-/// The axis was an attribute, and 1 where it was left out.
+/// In version 17 the axis was an attribute, by default 1.
 void dft_20_from_17(UpgradeContext& u) {
   const int64_t axis = u.node().attributes.get<int64_t>("axis", 1);
   u.node().attributes.erase("axis");
@@ -36,30 +36,30 @@ DataType wanted_type(const Node& n, std::span<const ValueType>) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// 2π i j / n of places i and frequencies j, [places, frequencies]; `length` is a list of one.
-ValueId angles(SpellContext& c, ValueId places, ValueId frequencies, ValueId length, DataType type) {
+/// 2π i j / n for positions i and frequencies j, [positions, frequencies]; `length` is a list of one.
+ValueId angles(DecomposeContext& c, ValueId places, ValueId frequencies, ValueId length, DataType type) {
   const ValueId steps = one(c, "Mod", {one(c, "Mul", {unsqueezed(c, places, {1}), frequencies}), length});
   return times(c, one(c, "Div", {cast(c, steps, type), cast(c, length, type)}), 2 * std::numbers::pi);
 }
 
-/// How often a frequency of a one-sided spectrum counts: those between the first and the middle twice.
-ValueId shares(SpellContext& c, ValueId places, ValueId length, DataType type) {
+/// The weight of a frequency in a one-sided spectrum: those between the first and the middle count twice.
+ValueId shares(DecomposeContext& c, ValueId places, ValueId length, DataType type) {
   const ValueId twice = times(c, places, 2);
   const ValueId single = one(c, "Equal", {one(c, "Mod", {twice, length}), int_scalar(c, 0)});
   return unsqueezed(c, one(c, "Where", {single, number(c, 1, type), number(c, 2, type)}), {1});
 }
 
-/// Along an axis that is known, by products with cosines and sines.
-ValueId dft_along(SpellContext& c, std::span<const ValueId> operands, int64_t axis) {
+/// Transforms along a known axis, by products with cosines and sines.
+ValueId dft_along(DecomposeContext& c, std::span<const ValueId> operands, int64_t axis) {
   const auto op = decode<Dft>(c.node().attributes);
   const bool to_real = op.inverse && op.onesided;
   const ValueId given = operands[0], last = ints(c, {std::numeric_limits<int64_t>::max()});
   const auto parts = known(size_of(c, given, -1));
-  if (!parts) unsaid("signals that are known to be real or complex", c.type(given).str());
+  if (!parts) unsupported("signals that are known to be real or complex", c.type(given).str());
   const DataType type = DataType::float64;
   ValueId length_of = operands.size() > 1 ? operands[1] : no_id;
   if (length_of != no_id)
@@ -68,7 +68,7 @@ ValueId dft_along(SpellContext& c, std::span<const ValueId> operands, int64_t ax
     length_of = to_real ? times(c, plus(c, length(c, given, axis), -1), 2) : length(c, given, axis);
   const auto half = [&] { return plus(c, one(c, "Div", {length_of, int_scalar(c, 2)}), 1); };
 
-  // The axis goes last, the parts first: [parts, …, places].
+  // Transposes to [parts, …, positions].
   const int64_t rank = rank_of(c, given);
   std::vector<int64_t> there{rank - 1}, back(static_cast<size_t>(rank));
   for (int64_t a = 0; a + 1 < rank; ++a)
@@ -104,14 +104,14 @@ ValueId dft_along(SpellContext& c, std::span<const ValueId> operands, int64_t ax
 
 /// The operator with an axis that is known. One of size 1 is no half of a spectrum unless its length is
 /// given: the run has another axis then.
-ValueId dft_again(SpellContext& c, std::span<const ValueId> operands, int64_t axis) {
+ValueId dft_again(DecomposeContext& c, std::span<const ValueId> operands, int64_t axis) {
   const auto op = decode<Dft>(c.node().attributes);
   const bool empty = op.inverse && op.onesided && known(size_of(c, operands[0], axis)) == 1;
   const ValueId length_of = operands[1] == no_id && empty ? int_scalar(c, 1) : operands[1];
   return one(c, "DFT", {operands[0], length_of, int_scalar(c, axis)}, c.node().attributes);
 }
 
-std::vector<ValueId> dft(SpellContext& c) {
+std::vector<ValueId> dft(DecomposeContext& c) {
   const ValueId x = input(c, 0);
   const std::vector<ValueId> operands{x, input(c, 1)};
   const int64_t rank = rank_of(c, x);
@@ -126,7 +126,7 @@ struct Cosines {
 };
 
 /// a - b cos(2πx) + d cos(4πx)
-std::vector<ValueId> window(SpellContext& c, const Cosines& cosines) {
+std::vector<ValueId> window(DecomposeContext& c, const Cosines& cosines) {
   const auto op = decode<Window>(c.node().attributes);
   const DataType wanted = elem_of(c, c.node().outputs[0]);
   const DataType type =
@@ -142,12 +142,12 @@ std::vector<ValueId> window(SpellContext& c, const Cosines& cosines) {
   if (cosines.d != 0) sum = one(c, "Add", {sum, cosine(2, cosines.d)});
   return {cast(c, sum, wanted)};
 }
-std::vector<ValueId> hann(SpellContext& c) { return window(c, {0.5, 0.5, 0}); }
-std::vector<ValueId> hamming(SpellContext& c) { return window(c, {25.0 / 46, 21.0 / 46, 0}); }
-std::vector<ValueId> blackman(SpellContext& c) { return window(c, {0.42, 0.5, 0.08}); }
+std::vector<ValueId> hann(DecomposeContext& c) { return window(c, {0.5, 0.5, 0}); }
+std::vector<ValueId> hamming(DecomposeContext& c) { return window(c, {25.0 / 46, 21.0 / 46, 0}); }
+std::vector<ValueId> blackman(DecomposeContext& c) { return window(c, {0.42, 0.5, 0.08}); }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_signal(SchemaCatalog& c) {
   c.add("DFT")
@@ -159,33 +159,33 @@ void declare_signal(SchemaCatalog& c) {
                "= 0} [T1: @float_13; T2: @index]",
                dft_20_from_17, dft_17_from_20)
       .rule<Dft>()
-      .spelled(spelling::dft)
-      .contract({.epsilons = 64});
+      .decompose(decomposition::dft)
+      .tolerance({.epsilons = 64});
   c.add("STFT")
       .version(17,
                "(signal: T1, frame_step: T2, window?: T1, frame_length?: T2) -> (output: T1) {onesided: int "
                "= 1} [T1: @float_13; T2: @index]")
       .rule<ShortTimeDft>()
-      .contract({.epsilons = 64});
-  const std::pair<const char*, Spelling> windows[] = {{"HannWindow", spelling::hann},
-                                                      {"HammingWindow", spelling::hamming},
-                                                      {"BlackmanWindow", spelling::blackman}};
+      .tolerance({.epsilons = 64});
+  const std::pair<const char*, Decomposition> windows[] = {{"HannWindow", decomposition::hann},
+                                                           {"HammingWindow", decomposition::hamming},
+                                                           {"BlackmanWindow", decomposition::blackman}};
   for (const auto& [name, in_older] : windows)
     c.add(name)
         .version(17,
                  "(size: T1) -> (output: T2) {output_datatype: int = 1, periodic: int = 1} [T1: @index; T2: "
                  "@number_13]")
         .rule<Window>()
-        .spelled(in_older)
+        .decompose(in_older)
         .output_type(wanted_type)
-        .contract({.epsilons = 8});
+        .tolerance({.epsilons = 8});
   c.add("MelWeightMatrix")
       .version(17,
                "(num_mel_bins: T1, dft_length: T1, sample_rate: T1, lower_edge_hertz: T2, upper_edge_hertz: "
                "T2) -> (output: T3) {output_datatype: int = 1} [T1: @index; T2: @float_13; T3: @number_13]")
       .rule<MelWeightMatrix>()
       .output_type(wanted_type)
-      .contract({.epsilons = 8});
+      .tolerance({.epsilons = 8});
 }
 
 }  // namespace lathe

@@ -6,8 +6,8 @@
 #include <complex>
 #include <optional>
 
-#include "cpu/ask.h"
-#include "cpu/fourier.h"
+#include "cpu/spectral.h"
+#include "cpu/support.h"
 #include "cpu/tasks.h"
 #include "ops/compute.h"
 #include "ops/signal/transforms.h"
@@ -20,15 +20,15 @@ using Complex = std::complex<double>;
 /// Lines that are transformed side by side: those of a vector, but of long lines fewer.
 constexpr int64_t lines_at_once = 8, numbers_at_once = 65536;
 
-Verdict ask_transform(const KernelRequest& r) {
+Support supports_transform(const KernelQuery& r) {
   for (size_t i : {0, 2})
     if (i < r.inputs.size() && r.inputs[i].present && is_float(r.inputs[i].type) &&
         r.inputs[i].type != DataType::float32)
-      return Verdict::no("only float32");
-  return r.inputs[0].type == DataType::float32 ? Verdict::yes() : Verdict::no("only float32");
+      return Support::no("only float32");
+  return r.inputs[0].type == DataType::float32 ? Support::yes() : Support::no("only float32");
 }
-Verdict ask_dft(const Dft&, const KernelRequest& r) { return ask_transform(r); }
-Verdict ask_stft(const ShortTimeDft&, const KernelRequest& r) { return ask_transform(r); }
+Support supports_dft(const Dft&, const KernelQuery& r) { return supports_transform(r); }
+Support supports_stft(const ShortTimeDft&, const KernelQuery& r) { return supports_transform(r); }
 
 /// Numbers of a line, `step` floats apart.
 struct LineReader {
@@ -56,7 +56,7 @@ struct LineWriter {
   }
 };
 
-/// What is transformed: `lines` of them, n numbers each, of which the first `bins` are wanted.
+/// A transform of `lines` lines of n numbers, of whose results the first `bins` are written.
 struct Transform {
   int64_t n, lines, bins;
   bool backwards;  // and divided by n
@@ -64,7 +64,7 @@ struct Transform {
   LineWriter write;
 };
 
-/// The spectra of real lines from those of half as many complex numbers.
+/// Computes the spectra of real lines from those of half as many complex numbers.
 class RealHalves {
  public:
   RealHalves(int64_t n, KernelContext& c) : half_(n / 2), re_(c.scratch()), im_(c.scratch()) {
@@ -87,21 +87,21 @@ class RealHalves {
   std::pmr::vector<double> re_, im_;
 };
 
-/// `from(line)` and `to(line)`: where a line begins.
+/// `from(line)` and `to(line)` give the start of a line.
 template <class From, class To>
 void transform_lines(Isa isa, const Transform& t, KernelContext& c, From from, To to) {
-  const bool halves = t.read.parts == 1 && !t.backwards && t.n % 2 == 0;
-  const int64_t length = halves ? t.n / 2 : t.n;
+  const bool packs_real = t.read.parts == 1 && !t.backwards && t.n % 2 == 0;
+  const int64_t length = packs_real ? t.n / 2 : t.n;
   const cpu::FourierPlan plan(length, isa, c);
   std::optional<RealHalves> spectra;
-  if (halves) spectra.emplace(t.n, c);
-  const int64_t lanes = std::clamp<int64_t>(numbers_at_once / plan.room(), 1, lines_at_once);
-  const int64_t tasks = ceil_div(t.lines, lanes), part = plan.room() * lanes;
-  std::pmr::vector<double> room(static_cast<size_t>(cpu::task_slots(tasks, c.threads()) * 4 * part),
-                                c.scratch());
+  if (packs_real) spectra.emplace(t.n, c);
+  const int64_t lanes = std::clamp<int64_t>(numbers_at_once / plan.scratch_size(), 1, lines_at_once);
+  const int64_t tasks = ceil_div(t.lines, lanes), part = plan.scratch_size() * lanes;
+  std::pmr::vector<double> scratch(static_cast<size_t>(cpu::task_slots(tasks, c.threads()) * 4 * part),
+                                   c.scratch());
   const double share = t.backwards ? 1 / static_cast<double>(t.n) : 1;
   cpu::for_each_task(c, tasks, [&](int64_t task, int64_t slot) {
-    double* const mine = room.data() + slot * 4 * part;
+    double* const mine = scratch.data() + slot * 4 * part;
     const int64_t first = task * lanes, count = std::min(lanes, t.lines - first);
     cpu::FourierLines z{mine, mine + part, mine + 2 * part, mine + 3 * part};
     Poller poll(c);
@@ -109,9 +109,9 @@ void transform_lines(Isa isa, const Transform& t, KernelContext& c, From from, T
       const float* const line = from(first + l);
       poll.pieces(length, 2, [&](int64_t begin, int64_t end) {
         for (int64_t k = begin; k < end; ++k) {
-          const Complex x =
-              halves ? Complex(t.read(line, 2 * k).real(), t.read(line, 2 * k + 1).real()) : t.read(line, k);
-          // Backwards is forwards with the parts in each other's place.
+          const Complex x = packs_real ? Complex(t.read(line, 2 * k).real(), t.read(line, 2 * k + 1).real())
+                                       : t.read(line, k);
+          // The inverse transform is the forward one with real and imaginary parts swapped.
           z.re[k * count + l] = t.backwards ? x.imag() : x.real();
           z.im[k * count + l] = t.backwards ? x.real() : x.imag();
         }
@@ -123,7 +123,7 @@ void transform_lines(Isa isa, const Transform& t, KernelContext& c, From from, T
       poll.pieces(t.bins, 2, [&](int64_t begin, int64_t end) {
         for (int64_t k = begin; k < end; ++k) {
           const int64_t at = k * count + l;
-          if (halves)
+          if (packs_real)
             t.write(line, k, spectra->at(z, count, l, k));
           else if (t.backwards)
             t.write(line, k, {z.im[at] * share, z.re[at] * share});
@@ -174,10 +174,10 @@ void run_stft(const ShortTimeDft& op, KernelContext& c) {
 void cpu_signal(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<Dft>({.op = "DFT", .name = cpu::kernel_name("dft", isa), .isa = isa, .temporaries = true},
-               {.run = run_dft<isa>, .ask = ask_dft});
+               {.run = run_dft<isa>, .supports = supports_dft});
     k.add<ShortTimeDft>(
         {.op = "STFT", .name = cpu::kernel_name("stft", isa), .isa = isa, .temporaries = true},
-        {.run = run_stft<isa>, .ask = ask_stft});
+        {.run = run_stft<isa>, .supports = supports_stft});
   });
 }
 

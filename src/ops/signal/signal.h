@@ -9,8 +9,8 @@
 namespace lathe {
 
 /// The discrete Fourier transform along one axis of [d0, …, 1] (real) or [d0, …, 2] (real and imaginary
-/// part). Onesided: the first half of a spectrum, which for real signals says it all; its inverse is real.
-/// The second input cuts the signal to a length, or fills it up with zeros; the third is the axis.
+/// part). Onesided: the first half of a spectrum, which determines the rest if signals are real; its inverse
+/// is real. The second input cuts the signal to a length, or fills it with zeros; the third is the axis.
 struct Dft {
   bool inverse = false, onesided = false;
   void fields(auto&& f) {
@@ -36,7 +36,7 @@ struct Dft {
     out.back() = D(inverse && onesided ? 1 : 2);
     const auto given = c.numbers(2);
     if (c.has(2) && (!given || given->size() != 1)) {
-      // Any of the axes may be another one, but where all keep their sizes.
+      // Any of the axes may change, unless all keep their sizes.
       const bool kept = !c.has(1) && !onesided;
       for (size_t a = 0; a + 1 < out.size(); ++a) {
         const auto size = c.data_dependent();

@@ -66,7 +66,7 @@ void short_time_dft(const ShortTimeDft& op, KernelContext& c) {
   }
 }
 
-/// A number as an element of the type wanted: integers are cut, as Cast does.
+/// Stores a number in the type of the output: integers are truncated, as by Cast.
 void store_cut(Tensor& out, int64_t i, double v) {
   if (is_float(out.type()))
     store_double(out, i, v);
@@ -111,7 +111,7 @@ void mel_weights(const MelWeightMatrix& op, KernelContext& c) {
   Tensor& out = c.out(0, static_cast<DataType>(op.output_datatype), {rows, bins});
   Poller poll(c);
   for (int64_t i = 0; i < rows * bins; ++i, poll.did(1)) store_cut(out, i, 0);
-  /// The row where edge i of the triangles lies.
+  /// The row of edge i of the triangles.
   const auto edge = [&](int64_t i) {
     const double at = lowest + (highest - lowest) * static_cast<double>(i) / static_cast<double>(bins + 2);
     const double row = std::floor(static_cast<double>(length + 1) * (700 * (std::pow(10, at / 2595) - 1)) /

@@ -1,4 +1,4 @@
-// What a DFT and an STFT come to in numbers: what their kernels share.
+// The sizes of a DFT and an STFT in a run, for their kernels.
 #pragma once
 
 #include <string>

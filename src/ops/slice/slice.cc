@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "schema/downgrade.h"
+#include "schema/node_builder.h"
 #include "schema/upgrade.h"
-#include "schema/words.h"
 #include "tensor/element.h"
 
 namespace lathe {
@@ -54,19 +54,19 @@ bool slice_1_from_10(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// From where on, and up to where, a step leads along an axis of a size that is a list of one, as are they.
-ValueId bounded(SpellContext& c, ValueId bound, ValueId size, bool forward) {
+/// A start or end along an axis, counted from the front and clamped. All of them are lists of one.
+ValueId bounded(DecomposeContext& c, ValueId bound, ValueId size, bool forward) {
   bound = one(c, "Add", {bound, one(c, "Mul", {is_negative(c, bound), size})});
   if (forward) return at_most(c, at_least_0(c, bound), size);
   return plus(c, at_least_0(c, plus(c, at_most(c, bound, plus(c, size, -1)), 1)), -1);
 }
 
-/// The elements one by one, where there is a step, or bounds that a run computes.
-std::vector<ValueId> slice(SpellContext& c) {
+/// Gathers the elements if there is a step, or bounds that a run computes.
+std::vector<ValueId> slice(DecomposeContext& c) {
   ValueId x = input(c, 0);
   if (c.opset() == 10 && has(c, 3) && !constant_ints(c, 3) && !c.is_from_front(input(c, 3))) {
     std::vector<ValueId> inputs = c.node().inputs;
@@ -76,15 +76,15 @@ std::vector<ValueId> slice(SpellContext& c) {
     c.note_from_front(inputs[3]);
     return {one(c, "Slice", std::move(inputs))};
   }
-  if (c.opset() >= 10) unsaid({}, {});
+  if (c.opset() >= 10) unsupported({}, {});
   const auto list = [&](size_t i) { return has(c, i) ? constant_ints(c, i) : std::nullopt; };
   const auto starts = list(1), ends = list(2), steps = list(4);
   auto axes = list(3);
-  if (has(c, 3) && !axes) unsaid("constant 'axes'", "computed ones");
-  if (has(c, 4) && !steps) unsaid("constant 'steps'", "computed ones");
+  if (has(c, 3) && !axes) unsupported("constant 'axes'", "computed ones");
+  if (has(c, 4) && !steps) unsupported("constant 'steps'", "computed ones");
   const auto count =
       axes ? static_cast<int64_t>(axes->size()) : known(size_of(c, input(c, 1), 0)).value_or(-1);
-  if (count < 0) unsaid("a known number of axes", c.input_type(1).str());
+  if (count < 0) unsupported("a known number of axes", c.input_type(1).str());
   if (!axes) {
     axes.emplace(static_cast<size_t>(count));
     std::iota(axes->begin(), axes->end(), 0);
@@ -102,10 +102,10 @@ std::vector<ValueId> slice(SpellContext& c) {
     changed = true;
     const auto size = known(size_of(c, x, axis));
     // More than these would only make files long.
-    constexpr int64_t most_listed = 65536;
+    constexpr int64_t max_listed = 65536;
     const SliceRange r =
         size && starts && ends ? slice_range(*size, (*starts)[i], (*ends)[i], step) : SliceRange{};
-    if (size && starts && ends && r.count <= most_listed) {
+    if (size && starts && ends && r.count <= max_listed) {
       std::vector<int64_t> at;
       for (int64_t k = 0; k < r.count; ++k) at.push_back(r.start + k * r.step);
       x = gathered(c, x, at, axis);
@@ -119,14 +119,14 @@ std::vector<ValueId> slice(SpellContext& c) {
     const ValueId from = bounded(c, given(1), whole, step > 0), to = bounded(c, given(2), whole, step > 0);
     x = gathered(c, x, one(c, "Range", {scalar_of(c, from), scalar_of(c, to), int_scalar(c, step)}), axis);
   }
-  if (!changed) unsaid({}, {});
+  if (!changed) unsupported({}, {});
   if (!plain_axes.empty())
     x = one(c, "Slice", {x, ints(c, plain_starts), ints(c, plain_ends), ints(c, plain_axes)});
   return {x};
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_slice(SchemaCatalog& c) {
   c.add("Slice")
@@ -143,8 +143,8 @@ void declare_slice(SchemaCatalog& c) {
                "(data: T, starts: Tind, ends: Tind, axes?: Tind, steps?: Tind) -> (output: T) [T: @all_13; "
                "Tind: @index]")
       .rule<Slice>()
-      .spelled(spelling::slice)
-      .contract({.exact = true});
+      .decompose(decomposition::slice)
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

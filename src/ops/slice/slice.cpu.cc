@@ -1,13 +1,13 @@
-// Slice of elements of whole bytes: rows are copied whole, or none where the output lies in the input.
-#include "cpu/ask.h"
-#include "cpu/move.h"
-#include "ops/parts.h"
+// Slice of elements of whole bytes: rows are copied whole, or none if the output is a view of the input.
+#include "cpu/movement.h"
+#include "cpu/support.h"
 #include "ops/slice/slice_view.h"
+#include "ops/subviews.h"
 
 namespace lathe {
 namespace {
 
-Verdict ask(const Slice&, const KernelRequest& r) { return cpu::refuse_unless_movable(r); }
+Support supports(const Slice&, const KernelQuery& r) { return cpu::refuse_unless_movable(r); }
 
 void run(const Slice&, KernelContext& c) {
   const Tensor& in = c.in(0);
@@ -19,7 +19,7 @@ void run(const Slice&, KernelContext& c) {
 }
 
 /// One piece: behind the last axis that is cut all is kept, in front of it one index of each.
-std::optional<PartOffsets> parts(const Slice&, const StepFacts& facts) {
+std::optional<SubviewOffsets> subviews(const Slice&, const StepFacts& facts) {
   const Fact<int64_t>& in = facts.inputs[0];
   const ShapeContext<int64_t> c(facts.inputs, {});
   const auto axes = Slice::slice_axes(c);
@@ -40,14 +40,15 @@ std::optional<PartOffsets> parts(const Slice&, const StepFacts& facts) {
   const auto cut = std::mismatch(kept.rbegin(), kept.rend(), in.shape.rbegin()).first;
   if (cut != kept.rend() && std::any_of(cut + 1, kept.rend(), [](int64_t d) { return d != 1; }))
     return std::nullopt;
-  return PartOffsets{static_cast<size_t>(offset) * bytes_of_element(in)};
+  return SubviewOffsets{static_cast<size_t>(offset) * bytes_of_element(in)};
 }
 
 }  // namespace
 
 void cpu_slice(KernelCatalog& k) {
-  k.add<Slice>({.op = "Slice", .name = cpu::kernel_name("slice", Isa::generic), .whole = Whole::input},
-               {.run = run, .ask = ask, .parts = parts});
+  k.add<Slice>(
+      {.op = "Slice", .name = cpu::kernel_name("slice", Isa::generic), .subviews_of = SubviewsOf::input},
+      {.run = run, .supports = supports, .subviews = subviews});
 }
 
 }  // namespace lathe

@@ -9,11 +9,11 @@
 
 namespace lathe {
 
-/// What one axis of numbers comes to: `count` elements from `start` on, `step` apart.
+/// The elements that one axis keeps: `count` elements from `start` on, `step` apart.
 struct SliceRange {
   int64_t start = 0, step = 1, count = 0;
 };
-/// Negative starts and ends count from the back; then both are clamped to the axis, as the standard says.
+/// Negative starts and ends count from the back; then both are clamped to the axis, as the standard requires.
 inline SliceRange slice_range(int64_t size, int64_t start, int64_t end, int64_t step) {
   if (start < 0) start += size;
   if (end < 0) end += size;
@@ -74,7 +74,7 @@ struct Slice {
     c.output(0, std::move(out));
   }
 
-  /// The axes that are sliced, made non-negative; nothing where they are not known.
+  /// The axes that are sliced, made non-negative; nothing if they are not known.
   template <class D>
   static std::optional<std::vector<int64_t>> slice_axes(const ShapeContext<D>& c) {
     if (c.has(3)) {
@@ -102,7 +102,7 @@ struct Slice {
   static std::optional<int64_t> size_after(int64_t size, int64_t start, int64_t end, int64_t step) {
     return slice_range(size, start, end, step).count;
   }
-  /// Nothing where it hangs on the sign of something unknown.
+  /// Nothing if it depends on the sign of something unknown.
   static std::optional<Dim> size_after(const Dim& size, const Dim& start, const Dim& end, int64_t step) {
     if (size.value() && start.value() && end.value())
       return Dim(slice_range(*size.value(), *start.value(), *end.value(), step).count);
@@ -117,7 +117,7 @@ struct Slice {
     if (!from || !to) return std::nullopt;
     if (*to == size && first && *first < 0 && *first > -beyond)
       return ceil_div(min(size, Dim(-*first)), Dim(step));  // the last so many
-    // To the end nothing needs to be clamped twice: size - min(start, size) = max(size - start, 0).
+    // With an end at the size, one clamp suffices: size - min(start, size) = max(size - start, 0).
     const bool counts_from_start = *to == size && surely_at_least(start, 0) && !(first && *first >= beyond);
     const Dim length = counts_from_start ? size - start : *to - *from;
     return ceil_div(surely_at_least(length, 0) ? length : max(length, Dim(0)), Dim(step));

@@ -1,4 +1,4 @@
-// What a Slice comes to in a run, for its kernels.
+// The view of its input that a Slice takes in a run, for its kernels.
 #pragma once
 
 #include "ops/movement.h"
@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-/// The part of the input that a Slice keeps: where it begins, and its sizes and strides in the input.
+/// The part of the input that a Slice keeps: its offset, and its sizes and strides in the input.
 struct SliceView {
   int64_t offset = 0;
   Shape shape, strides;

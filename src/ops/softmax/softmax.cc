@@ -4,12 +4,12 @@
 #include <numeric>
 
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
 
-/// Before version 13 all axes from `axis` on were one.
+/// Before version 13 all axes from `axis` on were flattened to one.
 void softmax_13_from_11(UpgradeContext& u) {
   Node& n = u.node();
   const int64_t axis = n.attributes.get<int64_t>("axis", 1);
@@ -29,8 +29,8 @@ void softmax_13_from_11(UpgradeContext& u) {
   u.append(0, "Reshape", {sizes}, with_zeros);
 }
 
-/// With one axis from the last on, or none of another size than 1 behind it, both versions mean the same; the
-/// older one knew no scalars.
+/// If `axis` is the last, or all axes behind it have size 1, both versions mean the same; the older one takes
+/// no scalars.
 bool softmax_11_from_13(RewriteContext& c) {
   Attributes& a = c.node().attributes;
   const int64_t axis = a.get<int64_t>("axis", -1);
@@ -52,12 +52,12 @@ bool softmax_11_from_13(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// Along the last axis, which the axis changes places with.
-std::vector<ValueId> along_last_axis(SpellContext& c) {
+/// Computes along the last axis, which is swapped with `axis`.
+std::vector<ValueId> along_last_axis(DecomposeContext& c) {
   const ValueId x = input(c, 0);
   const std::string op = c.node().op;
   if (c.opset() >= 13 || elem_of(c, x) == DataType::bfloat16) return in_wider_types(c);
@@ -66,7 +66,7 @@ std::vector<ValueId> along_last_axis(SpellContext& c) {
   if (rank == 0) return {as_scalar(c, one(c, op, {reshaped(c, x, {1})}, last))};
   const auto axis = static_cast<size_t>(from_front(c, x, c.node().attributes.get<int64_t>("axis", -1)));
   const auto end = static_cast<size_t>(rank - 1);
-  if (axis >= end) unsaid({}, {});
+  if (axis >= end) unsupported({}, {});
   std::vector<int64_t> order(static_cast<size_t>(rank));
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[axis], order[end]);
@@ -74,7 +74,7 @@ std::vector<ValueId> along_last_axis(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_softmax(SchemaCatalog& c) {
   c.add("Softmax")
@@ -83,24 +83,24 @@ void declare_softmax(SchemaCatalog& c) {
       .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @float_13]", softmax_13_from_11,
                softmax_11_from_13)
       .rule<Softmax>()
-      .spelled(spelling::along_last_axis)
-      .contract({.epsilons = 8});
+      .decompose(decomposition::along_last_axis)
+      .tolerance({.epsilons = 8});
   c.add("LogSoftmax")
       .version(1, "(input: T) -> (output: T) {axis: int = 1} [T: @float]")
       .version(11, "(input: T) -> (output: T) {axis: int = 1} [T: @float]", nullptr, axes_from_front)
       .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @float_13]", softmax_13_from_11,
                softmax_11_from_13)
       .rule<LogSoftmax>()
-      .spelled(spelling::along_last_axis)
-      .contract({.epsilons = 8});
+      .decompose(decomposition::along_last_axis)
+      .tolerance({.epsilons = 8});
   c.add("Hardmax")
       .version(1, "(input: T) -> (output: T) {axis: int = 1} [T: @float]")
       .version(11, "(input: T) -> (output: T) {axis: int = 1} [T: @float]", nullptr, axes_from_front)
       .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @float_13]", softmax_13_from_11,
                softmax_11_from_13)
       .rule<Hardmax>()
-      .spelled(spelling::along_last_axis)
-      .contract({.exact = true});
+      .decompose(decomposition::along_last_axis)
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
-#include "cpu/arg.h"
-#include "cpu/ask.h"
-#include "cpu/rows.h"
+#include "cpu/reduce.h"
+#include "cpu/support.h"
 #include "ops/elementwise/lines.h"
 
 namespace lathe {
@@ -39,13 +38,16 @@ void hardmax(const Hardmax& op, KernelContext& c) {
 
 void cpu_softmax(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<Softmax>({.op = "Softmax", .name = cpu::kernel_name("softmax", isa), .isa = isa, .finishes = true},
-                   {.run = run<Softmax, false, isa>, .ask = cpu::ask_float32<Softmax>});
-    k.add<LogSoftmax>(
-        {.op = "LogSoftmax", .name = cpu::kernel_name("log_softmax", isa), .isa = isa, .finishes = true},
-        {.run = run<LogSoftmax, true, isa>, .ask = cpu::ask_float32<LogSoftmax>});
+    k.add<Softmax>(
+        {.op = "Softmax", .name = cpu::kernel_name("softmax", isa), .isa = isa, .fuses_epilogue = true},
+        {.run = run<Softmax, false, isa>, .supports = cpu::supports_float32<Softmax>});
+    k.add<LogSoftmax>({.op = "LogSoftmax",
+                       .name = cpu::kernel_name("log_softmax", isa),
+                       .isa = isa,
+                       .fuses_epilogue = true},
+                      {.run = run<LogSoftmax, true, isa>, .supports = cpu::supports_float32<LogSoftmax>});
     k.add<Hardmax>({.op = "Hardmax", .name = cpu::kernel_name("hardmax", isa), .isa = isa},
-                   {.run = hardmax<isa>, .ask = cpu::ask_float32<Hardmax>});
+                   {.run = hardmax<isa>, .supports = cpu::supports_float32<Hardmax>});
   });
 }
 

@@ -6,8 +6,8 @@
 
 namespace lathe {
 
-/// The output in axes along each of which the input advances evenly. Of nothing: none, for strides between
-/// blocks that are not there need not fit.
+/// The output in axes along each of which the input advances evenly. Empty without elements, because strides
+/// may then not fit.
 struct BlockAxes {
   Shape shape, strides;  // strides: of the input
 };

@@ -1,13 +1,13 @@
 // DepthToSpace and SpaceToDepth of elements of whole bytes.
-#include "cpu/ask.h"
-#include "cpu/move.h"
+#include "cpu/movement.h"
+#include "cpu/support.h"
 #include "ops/space/block_axes.h"
 
 namespace lathe {
 namespace {
 
 template <class Op>
-Verdict ask(const Op&, const KernelRequest& r) {
+Support supports(const Op&, const KernelQuery& r) {
   return cpu::refuse_unless_movable(r);
 }
 
@@ -22,9 +22,9 @@ void run(const Op& op, KernelContext& c) {
 
 void cpu_space(KernelCatalog& k) {
   k.add<DepthToSpace>({.op = "DepthToSpace", .name = cpu::kernel_name("depth_to_space", Isa::generic)},
-                      {.run = run<DepthToSpace>, .ask = ask<DepthToSpace>});
+                      {.run = run<DepthToSpace>, .supports = supports<DepthToSpace>});
   k.add<SpaceToDepth>({.op = "SpaceToDepth", .name = cpu::kernel_name("space_to_depth", Isa::generic)},
-                      {.run = run<SpaceToDepth>, .ask = ask<SpaceToDepth>});
+                      {.run = run<SpaceToDepth>, .supports = supports<SpaceToDepth>});
 }
 
 }  // namespace lathe

@@ -7,7 +7,7 @@
 
 namespace lathe {
 
-/// What both have in common: the block, and whether its pixels or the channels vary faster in the depth.
+/// The attributes of both: the block, and whether its pixels or the channels vary faster in the depth.
 struct SpaceBlock {
   int64_t blocksize = 0;
   std::string mode =

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
@@ -35,14 +35,14 @@ void split_13_from_11(UpgradeContext& u) { ints_to_input(u, "split", 1); }
 
 bool split_11_from_13(RewriteContext& c) { return input_to_ints(c, 1, "split"); }
 
-/// From version 18 on equal parts are asked for.
+/// From version 18 on num_outputs requests equal parts.
 void split_18_from_13(UpgradeContext& u) {
   Node& n = u.node();
   if (n.inputs.size() < 2 || n.inputs[1] == no_id)
     n.attributes.set("num_outputs", static_cast<int64_t>(n.outputs.size()));
 }
 
-/// Before, all parts were equal.
+/// Before version 18 all parts were equal.
 bool split_13_from_18(RewriteContext& c) {
   Node& n = c.node();
   if (!n.attributes.has("num_outputs")) return true;
@@ -59,17 +59,17 @@ bool split_13_from_18(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// Parts that are not equal: the last one is what remains, and nothing where there are too many.
-std::vector<ValueId> split(SpellContext& c) {
+/// Splits into parts that are not equal: the last one is the remainder, and others may be empty.
+std::vector<ValueId> split(DecomposeContext& c) {
   const Node node = c.node();
   const auto* parts = node.attributes.get_if<int64_t>("num_outputs");
   const ValueId x = input(c, 0);
   if (!parts) {
-    if (c.opset() >= 13 || !has(c, 1) || c.constant(input(c, 1))) unsaid({}, {});
+    if (c.opset() >= 13 || !has(c, 1) || c.constant(input(c, 1))) unsupported({}, {});
     const int64_t along = from_front(c, x, node.attributes.get<int64_t>("axis", 0));
     std::vector<ValueId> made;
     ValueId start = ints(c, {0});
@@ -100,7 +100,7 @@ std::vector<ValueId> split(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_split(SchemaCatalog& c) {
   c.add("Split")
@@ -114,8 +114,8 @@ void declare_split(SchemaCatalog& c) {
                "(input: T, split?: int64) -> (outputs*1: T) {num_outputs: int, axis: int = 0} [T: @all_13]",
                split_18_from_13, split_13_from_18)
       .rule<Split>()
-      .spelled(spelling::split)
-      .contract({.exact = true});
+      .decompose(decomposition::split)
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

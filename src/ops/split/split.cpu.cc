@@ -1,13 +1,13 @@
-// Split of elements of whole bytes: every part that does not lie in the input is copied out, rows whole.
-#include "cpu/ask.h"
-#include "cpu/move.h"
-#include "ops/parts.h"
+// Split of elements of whole bytes: every part that is not a view of the input is copied, rows whole.
+#include "cpu/movement.h"
+#include "cpu/support.h"
 #include "ops/split/split_parts.h"
+#include "ops/subviews.h"
 
 namespace lathe {
 namespace {
 
-Verdict ask(const Split&, const KernelRequest& r) { return cpu::refuse_unless_movable(r); }
+Support supports(const Split&, const KernelQuery& r) { return cpu::refuse_unless_movable(r); }
 
 void run(const Split& op, KernelContext& c) {
   const Tensor& in = c.in(0);
@@ -20,15 +20,16 @@ void run(const Split& op, KernelContext& c) {
   });
 }
 
-std::optional<PartOffsets> parts(const Split& op, const StepFacts& facts) {
-  return parts_along(op.axis, facts.inputs[0], facts.outputs);
+std::optional<SubviewOffsets> subviews(const Split& op, const StepFacts& facts) {
+  return subviews_along(op.axis, facts.inputs[0], facts.outputs);
 }
 
 }  // namespace
 
 void cpu_split(KernelCatalog& k) {
-  k.add<Split>({.op = "Split", .name = cpu::kernel_name("split", Isa::generic), .whole = Whole::input},
-               {.run = run, .ask = ask, .parts = parts});
+  k.add<Split>(
+      {.op = "Split", .name = cpu::kernel_name("split", Isa::generic), .subviews_of = SubviewsOf::input},
+      {.run = run, .supports = supports, .subviews = subviews});
 }
 
 }  // namespace lathe

@@ -67,7 +67,7 @@ struct Split {
     const D part = ceil_div(total, D(count));
     std::vector<D> sizes(c.outputs(), part);
     if (times(part, D(count)) == total) return sizes;
-    if (n) {  // the last ones take what is left, be it nothing
+    if (n) {  // the last ones take the remainder, which may be empty
       int64_t left = *n;
       for (D& size : sizes) {
         const int64_t taken = min(left, *known(part));

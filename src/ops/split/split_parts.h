@@ -1,4 +1,4 @@
-// How a Split cuts its input in a run, for its kernels.
+// The parts into which a Split cuts its input in a run, for its kernels.
 #pragma once
 
 #include "ops/movement.h"
@@ -6,11 +6,11 @@
 
 namespace lathe {
 
-/// Calls f(output, offset along the axis) for every output that is wanted, made with its shape.
+/// Calls f(output, offset along the axis) for every output that is used, made with its shape.
 template <class F>
 void for_each_split_part(KernelContext& c, size_t axis, bool parts_differ, F&& f) {
   const Tensor& in = c.in(0);
-  // Outputs that nobody wants have no shape; where the others begin follows from the sizes.
+  // Outputs that are not used have no shape; the offsets of the others follow from the sizes.
   const bool given = c.has(1);
   const int64_t total = in.dim(axis), count = static_cast<int64_t>(c.outputs());
   if (!given && !parts_differ && total % count != 0)

@@ -1,4 +1,4 @@
-// What a locale says about letters that change case.
+// The rules of locales for letters that change case.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace lathe {
 enum class CaseRules : uint8_t { root, ascii, turkic, lithuanian };
 
 /// The rules of a locale by its name: a language of two or three letters, whatever follows ("tr_TR.UTF-8",
-/// "lt-LT"); none: the root's. "C" and "POSIX" are those of C. Nothing for other words.
+/// "lt-LT"); an empty name means the root's. "C" and "POSIX" are ascii. Nothing for other names.
 inline std::optional<CaseRules> case_rules(std::string_view locale) {
   if (locale == "C" || locale == "POSIX") return CaseRules::ascii;
   const std::string_view language = locale.substr(0, locale.find_first_of("_-.@"));

@@ -10,19 +10,20 @@ namespace {
 
 constexpr char32_t dot_above = 0x0307;
 
-/// Where a character sits on the letter before it; those that are no marks begin a new one. Marks of the
-/// block U+0300 alone: others do not go with Latin letters.
+/// The position of a mark on the letter before it; characters that are no marks begin a new letter. Only
+/// marks of the block U+0300 count: others do not go with Latin letters.
 enum class Mark : uint8_t { none, above, elsewhere };
 Mark mark_of(char32_t c) {
   if (c < 0x0300 || c > 0x036f || c == 0x034f) return Mark::none;
-  constexpr std::pair<char32_t, char32_t> above[] = {{0x0300, 0x0314}, {0x033d, 0x0344}, {0x0346, 0x0346}, {0x034a, 0x034c},
-                                  {0x0350, 0x0352}, {0x0357, 0x0357}, {0x035b, 0x035b}, {0x0363, 0x036f}};
+  constexpr std::pair<char32_t, char32_t> above[] = {{0x0300, 0x0314}, {0x033d, 0x0344}, {0x0346, 0x0346},
+                                                     {0x034a, 0x034c}, {0x0350, 0x0352}, {0x0357, 0x0357},
+                                                     {0x035b, 0x035b}, {0x0363, 0x036f}};
   for (const auto& [first, last] : above)
     if (c >= first && c <= last) return Mark::above;
   return Mark::elsewhere;
 }
 
-/// The first mark above a letter that `rest` follows; 0 where there is none.
+/// The first mark above a letter that `rest` follows; 0 if there is none.
 char32_t first_above(std::string_view rest) {
   char32_t c = 0;
   while (!rest.empty()) {
@@ -35,8 +36,8 @@ char32_t first_above(std::string_view rest) {
   return 0;
 }
 
-/// What languages change otherwise, by Unicode's SpecialCasing.txt; null: nothing. `bare`: the letter that a
-/// mark at `c` would be the first above of, else 0.
+/// The replacement by a language's own rules in Unicode's SpecialCasing.txt; null if there is none. `bare`:
+/// the letter that has no mark above it before `c`, else 0.
 const char* special_lower(CaseRules rules, char32_t c, char32_t bare, std::string_view rest) {
   if (rules == CaseRules::turkic) {
     if (c == U'I' && first_above(rest) != dot_above) return "\u0131";

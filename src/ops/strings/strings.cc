@@ -10,17 +10,17 @@ void declare_strings(SchemaCatalog& c) {
                "(X: string) -> (Y: string) {stopwords: strings, locale: string, is_case_sensitive: int = 0, "
                "case_change_action: string = 'NONE'}")
       .rule<StringNormalizer>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("StringConcat")
       .version(20, "(X: T, Y: T) -> (Z: T) [T: string]")
       .rule<StringConcat>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("StringSplit")
       .version(
           20,
           "(X: T1) -> (Y: T2, Z: T3) {maxsplit: int, delimiter: string} [T1: string; T2: string; T3: int64]")
       .rule<StringSplit>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

@@ -9,7 +9,7 @@
 namespace lathe {
 namespace {
 
-/// Stop words go first; when nothing is left, one empty string stands for it.
+/// Removes stop words first; if nothing is left, the result is one empty string.
 void normalize_strings(const StringNormalizer& op, KernelContext& c) {
   const auto in = c.in(0).as<std::string>();
   std::set<std::string, std::less<>> stop;
@@ -51,23 +51,24 @@ void concat_strings(const StringConcat&, KernelContext& c) {
 
 constexpr std::string_view white_space = " \t\n\v\f\r";
 
-/// Pieces between runs of white space; the last one is all the rest once there were `most` splits.
-std::vector<std::string> split_at_space(std::string_view s, size_t most, Poller& poll) {
+/// Pieces between runs of white space; the last one is all the rest once there were `max_splits` splits.
+std::vector<std::string> split_at_space(std::string_view s, size_t max_splits, Poller& poll) {
   std::vector<std::string> pieces;
   for (;;) {
     s.remove_prefix(std::min(s.find_first_not_of(white_space), s.size()));
     if (s.empty()) return pieces;
     size_t end = std::min(s.find_first_of(white_space), s.size());
-    if (pieces.size() == most) end = s.find_last_not_of(white_space) + 1;
+    if (pieces.size() == max_splits) end = s.find_last_not_of(white_space) + 1;
     poll.did(64 + static_cast<int64_t>(end));
     pieces.emplace_back(s.substr(0, end));
-    s.remove_prefix(pieces.size() > most ? s.size() : end);
+    s.remove_prefix(pieces.size() > max_splits ? s.size() : end);
   }
 }
 
-std::vector<std::string> split_at(std::string_view s, std::string_view delimiter, size_t most, Poller& poll) {
+std::vector<std::string> split_at(std::string_view s, std::string_view delimiter, size_t max_splits,
+                                  Poller& poll) {
   std::vector<std::string> pieces;
-  for (size_t end; pieces.size() < most && (end = s.find(delimiter)) != s.npos;) {
+  for (size_t end; pieces.size() < max_splits && (end = s.find(delimiter)) != s.npos;) {
     poll.did(64 + static_cast<int64_t>(end));
     pieces.emplace_back(s.substr(0, end));
     s.remove_prefix(end + delimiter.size());
@@ -78,14 +79,14 @@ std::vector<std::string> split_at(std::string_view s, std::string_view delimiter
 
 void split_strings(const StringSplit& op, KernelContext& c) {
   const auto in = c.in(0).as<std::string>();
-  const size_t most = op.maxsplit && *op.maxsplit >= 0 ? static_cast<size_t>(*op.maxsplit) : SIZE_MAX;
+  const size_t max_splits = op.maxsplit && *op.maxsplit >= 0 ? static_cast<size_t>(*op.maxsplit) : SIZE_MAX;
   std::vector<std::vector<std::string>> all;
   size_t longest = 0;
   Poller poll(c);
   for (size_t i = 0; i < in.size(); ++i) {
     poll.did(256);
-    all.push_back(op.delimiter.empty() ? split_at_space(in[i], most, poll)
-                                       : split_at(in[i], op.delimiter, most, poll));
+    all.push_back(op.delimiter.empty() ? split_at_space(in[i], max_splits, poll)
+                                       : split_at(in[i], op.delimiter, max_splits, poll));
     longest = std::max(longest, all.back().size());
   }
   if (c.wants(0)) {

@@ -12,7 +12,7 @@ void declare_tf_idf(SchemaCatalog& c) {
           "pool_int64s: ints, pool_strings: strings, max_skip_count: int!, min_gram_length: int!, "
           "max_gram_length: int!} [T: string int32 int64; T1: float]")
       .rule<TfIdf>()
-      .contract({.epsilons = 4});
+      .tolerance({.epsilons = 4});
 }
 
 }  // namespace lathe

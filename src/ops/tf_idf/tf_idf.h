@@ -13,9 +13,9 @@ struct TfIdf {
   std::string mode;  // TF: counts; IDF: the weights of what occurs; TFIDF: weighted counts
   int64_t min_gram_length = 1, max_gram_length = 1;
   int64_t max_skip_count = 0;          // items between two of an n-gram
-  std::vector<int64_t> ngram_counts;   // where the 1-grams begin in the pool, the 2-grams, …
+  std::vector<int64_t> ngram_counts;   // the offsets of the 1-grams in the pool, the 2-grams, …
   std::vector<int64_t> ngram_indexes;  // the output of each n-gram of the pool
-  std::vector<int64_t> pool_int64s;    // of one kind or the other
+  std::vector<int64_t> pool_int64s;    // integers or strings, one of the two
   std::vector<std::string> pool_strings;
   std::vector<float> weights;  // of each n-gram of the pool; none: 1
   void fields(auto&& f) {

@@ -10,7 +10,7 @@ void declare_tokenize(SchemaCatalog& c) {
                "(X: T) -> (Y: T) {mark: int, pad_value: string, tokenexp: string, separators: strings, "
                "mincharnum: int} [T: string]")
       .rule<TokenizeStrings>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

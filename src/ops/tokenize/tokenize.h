@@ -1,4 +1,5 @@
-// com.microsoft.Tokenizer: strings into words, as skl2onnx writes it for CountVectorizer and TfidfVectorizer.
+// com.microsoft.Tokenizer: splits strings into words, as skl2onnx writes it for CountVectorizer and
+// TfidfVectorizer.
 #pragma once
 
 #include <memory>
@@ -11,8 +12,8 @@
 
 namespace lathe {
 
-/// Words are what separators leave, or what `tokenexp` matches. Each row is padded with `pad_value` to the
-/// greatest number of words; `mark` puts the characters 2 and 3 around the words of a row.
+/// Words are the text between separators, or the matches of `tokenexp`. Each row is padded with `pad_value`
+/// to the greatest number of words; `mark` puts the characters 2 and 3 around the words of a row.
 struct TokenizeStrings {
   int64_t mark = 0;
   std::string pad_value;
@@ -39,7 +40,7 @@ struct TokenizeStrings {
       c.fail(Code::node_bad_attribute,
              into_characters() ? "mincharnum 1 where each character is a word" : "mincharnum of 1 or more",
              std::to_string(mincharnum), {});
-    // A pattern that is none is told when the model is read, wherever there is somebody who can tell.
+    // Malformed patterns are reported when the model is read, if the component is installed.
     if constexpr (std::is_same_v<D, Dim>)
       if (!into_characters() && component("regex").table) (void)patterns();
     c.require(c.rank(0) == 1 || c.rank(0) == 2, "strings of shape [C] or [N, C]", c.text(c.shape(0)));

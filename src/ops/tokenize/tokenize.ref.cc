@@ -14,7 +14,7 @@ constexpr bool begins_character(char c) { return (static_cast<unsigned char>(c) 
 
 int64_t characters_in(std::string_view s) { return std::ranges::count_if(s, begins_character); }
 
-/// Where the character at `at`, or the end of `s`, is followed by the next.
+/// The offset of the character after the one at `at`, or of the end of `s`.
 size_t behind_character(std::string_view s, size_t at) {
   for (++at; at < s.size() && !begins_character(s[at]);) ++at;
   return at;
@@ -46,7 +46,7 @@ class Tokenizing {
     return words;
   }
 
-  /// What is long enough counts; what is not is looked at again from its second character on.
+  /// Matches that are too short are searched again from their second character on.
   Words matches(std::string_view s) const {
     Words words;
     if (characters_in(s) < op_.mincharnum) return words;
@@ -61,7 +61,7 @@ class Tokenizing {
     return words;
   }
 
-  /// An empty match separates too, and takes the character behind it along.
+  /// An empty match separates too, and drops the character behind it.
   void split(std::string_view s, const Pattern& separator, Words& pieces) const {
     const auto keep = [&](std::string_view piece) {
       if (characters_in(piece) >= op_.mincharnum) pieces.push_back(piece);

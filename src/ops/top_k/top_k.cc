@@ -1,8 +1,8 @@
 #include "ops/top_k/top_k.h"
 
 #include "schema/downgrade.h"
+#include "schema/node_builder.h"
 #include "schema/upgrade.h"
-#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -23,30 +23,30 @@ bool top_k_1_from_10(RewriteContext& c) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// The least are the greatest of what is less the greater they are; whole numbers are floats of double; and
-/// of all, in their order, there are the first so many.
-std::vector<ValueId> top_k(SpellContext& c) {
+/// The least are the greatest of the negated numbers; integers are converted to double; for a computed K all
+/// are sorted and the first K are sliced.
+std::vector<ValueId> top_k(DecomposeContext& c) {
   const Node node = c.node();
   const auto op = decode<TopK>(node.attributes);
   const ValueId given = input(c, 0);
   const DataType type = elem_of(c, given);
   if (type == DataType::bfloat16) return in_wider_types(c);
-  if (c.opset() >= 11) unsaid({}, {});
+  if (c.opset() >= 11) unsupported({}, {});
   if (is_integer(type) && bits_of(type) > 32)
-    unsaid("floats or integers of up to 32 bits", std::string(name_of(type)));
+    unsupported("floats or integers of up to 32 bits", std::string(name_of(type)));
   const bool computed = c.opset() < 10 && !c.constant(input(c, 1));
-  if (op.largest && op.sorted && !is_integer(type) && !computed) unsaid({}, {});
+  if (op.largest && op.sorted && !is_integer(type) && !computed) unsupported({}, {});
   ValueId x = is_integer(type) ? cast(c, given, DataType::float64) : given;
   if (!op.largest) x = one(c, "Neg", {x});
   const int64_t axis = from_front(c, x, op.axis);
   ValueId k = input(c, 1);
   if (computed) {
     const auto size = known(size_of(c, x, axis));
-    if (!size) unsaid("a constant 'K', or an axis of known size", c.type(x).str());
+    if (!size) unsupported("a constant 'K', or an axis of known size", c.type(x).str());
     k = ints(c, {*size});
   }
   std::vector<ValueId> made = c.insert("TopK", {x, k}, with("axis", axis), 2);
@@ -58,7 +58,7 @@ std::vector<ValueId> top_k(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_top_k(SchemaCatalog& c) {
   c.add("TopK")
@@ -73,8 +73,8 @@ void declare_top_k(SchemaCatalog& c) {
                "(X: T, K: int64) -> (Values: T, Indices: I) {sorted: int = 1, largest: int = 1, axis: int = "
                "-1} [T: @number_13; I: int64]")
       .rule<TopK>()
-      .spelled(spelling::top_k)
-      .contract({.exact = true});
+      .decompose(decomposition::top_k)
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

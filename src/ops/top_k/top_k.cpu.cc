@@ -1,12 +1,12 @@
-// TopK: most of a row is only held against the least of what was found so far. Columns are walked side by
-// side where few of each are wanted; of more, they are copied into rows.
+// TopK: most of a row is only compared with the least of those found so far. Columns are searched side by
+// side for a small K; for a larger one they are copied into rows.
 #include "ops/top_k/top_k.h"
 
 #include <algorithm>
 
-#include "cpu/ask.h"
+#include "cpu/reduce.h"
+#include "cpu/support.h"
 #include "cpu/tasks.h"
-#include "cpu/top.h"
 #include "ops/movement.h"
 
 namespace lathe {
@@ -16,11 +16,13 @@ namespace {
 constexpr int64_t columns_together = 16;
 
 constexpr Types<float, int32_t, int64_t, Float16, BFloat16, int8_t, uint8_t, int16_t, uint16_t> ranked_types;
-/// As what elements are ranked: none of the narrow ones is changed by it.
+/// The type in which elements are ranked; it keeps the values of narrow ones.
 template <class T>
 using Walked = std::conditional_t<std::is_integral_v<T> && sizeof(T) < sizeof(int32_t), int32_t, Compute<T>>;
 
-Verdict ask(const TopK&, const KernelRequest& r) { return cpu::ask_type(r.inputs[0].type, ranked_types); }
+Support supports(const TopK&, const KernelQuery& r) {
+  return cpu::supports_type(r.inputs[0].type, ranked_types);
+}
 
 /// The rows of one call.
 struct Rows {
@@ -32,10 +34,11 @@ struct Rows {
     columns = std::min(inner, columns_together);
   }
   int64_t tasks() const { return columns == 0 ? 0 : outer * ceil_div(inner, columns); }
-  /// Bytes of a task's scratch: the candidates, then columns, or what is narrow, as rows. Shapes say neither
+  /// Bytes of a task's scratch: the candidates, then columns or narrow elements as rows. Shapes tell neither
   /// K nor the element type: it is enough for any.
   size_t candidates() const {
-    return lines(static_cast<size_t>(cpu::top_candidates(length, length)) * sizeof(cpu::Ranked<uint64_t>));
+    return lines(static_cast<size_t>(cpu::top_candidates(length, length)) *
+                 sizeof(cpu::KeyedIndex<uint64_t>));
   }
   size_t slot() const {
     return candidates() + lines(static_cast<size_t>(columns * length) * sizeof(int64_t));
@@ -52,7 +55,7 @@ size_t workspace(const TopK& op, std::span<const Shape> inputs, int threads) {
   return Rows(op, inputs[0]).workspace(threads);
 }
 
-/// `columns` that lie side by side, elements of each `stride` apart, as rows.
+/// Copies `columns` neighboring columns, whose elements are `stride` apart, into rows.
 template <Isa isa, class T>
 void copy_as_rows(const T* from, int64_t n, int64_t stride, int64_t columns, Walked<T>* to) {
   if (stride == 1) {
@@ -66,7 +69,7 @@ void copy_as_rows(const T* from, int64_t n, int64_t stride, int64_t columns, Wal
     for (int64_t i = 0; i < columns; ++i) to[i * n + j] = Element<T>::load(from[i]);
 }
 
-/// Few of each column.
+/// Searches columns side by side, for a small K.
 template <Isa isa, class T>
 void walk_columns(const Rows& rows, const T* from, int64_t k, bool largest, T* values, int64_t* places,
                   KernelContext& c) {
@@ -74,7 +77,7 @@ void walk_columns(const Rows& rows, const T* from, int64_t k, bool largest, T* v
   const int64_t n = rows.length, inner = rows.inner, blocks = ceil_div(inner, together);
   const int64_t grain = std::max<int64_t>(1, 16384 / (std::max<int64_t>(n, 1) * together));
   c.parallel(rows.outer * blocks, grain, [&](int64_t begin, int64_t end) {
-    cpu::KeptColumns<cpu::RankKey<T>> kept[cpu::kept_blocks];
+    cpu::KeptColumns<cpu::SortKey<T>> kept[cpu::kept_blocks];
     for (int64_t task = begin; task < end; ++task) {
       const int64_t outer = task / blocks, first = task % blocks * together;
       const int64_t columns = std::min(together, inner - first);
@@ -110,12 +113,12 @@ void top_k(const TopK& op, KernelContext& c) {
     int64_t* const places = c.wants(1) ? c.out(1, DataType::int64, shape).as<int64_t>().data() : nullptr;
     auto* const scratch = static_cast<char*>(c.workspace(rows.workspace(c.threads())));
     if constexpr (!narrow)
-      if (inner > 1 && k <= cpu::most_kept)
+      if (inner > 1 && k <= cpu::max_kept)
         return walk_columns<isa>(rows, from, k, op.largest, values, places, c);
     const int64_t blocks = rows.columns == 0 ? 0 : ceil_div(inner, rows.columns);
     cpu::for_each_task(c, rows.tasks(), [&](int64_t task, int64_t slot) {
       char* const mine = scratch + static_cast<size_t>(slot) * rows.slot();
-      auto* const candidates = reinterpret_cast<cpu::Ranked<cpu::RankKey<Walked<T>>>*>(mine);
+      auto* const candidates = reinterpret_cast<cpu::KeyedIndex<cpu::SortKey<Walked<T>>>*>(mine);
       auto* const copies = reinterpret_cast<Walked<T>*>(mine + rows.candidates());
       const int64_t outer = task / blocks, first = task % blocks * rows.columns;
       const int64_t columns = std::min(rows.columns, inner - first);
@@ -142,7 +145,7 @@ void top_k(const TopK& op, KernelContext& c) {
 void cpu_top_k(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<TopK>({.op = "TopK", .name = cpu::kernel_name("top_k", isa), .isa = isa},
-                {.run = top_k<isa>, .ask = ask, .workspace = workspace});
+                {.run = top_k<isa>, .supports = supports, .workspace = workspace});
   });
 }
 

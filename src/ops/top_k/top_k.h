@@ -1,4 +1,4 @@
-// TopK: the K greatest (or least) elements along an axis, and where they were.
+// TopK: the K greatest (or least) elements along an axis, and their indices.
 #pragma once
 
 #include "tensor/attributes.h"

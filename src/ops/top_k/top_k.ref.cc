@@ -8,7 +8,7 @@
 namespace lathe {
 namespace {
 
-/// Does a come before b? NaN counts as the largest; equal elements keep their order.
+/// Returns whether `a` comes before `b`. NaN counts as the largest; equal elements keep their order.
 template <class C>
 bool comes_first(C a, C b, bool largest) {
   const bool a_nan = a != a, b_nan = b != b;

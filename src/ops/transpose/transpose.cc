@@ -13,7 +13,7 @@ void declare_transpose(SchemaCatalog& c) {
       .version(24, "(data: T) -> (transposed: T) {perm: ints} [T: @all_ir12]")
       .version(25, "(data: T) -> (transposed: T) {perm: ints} [T: @all_ir13]")
       .rule<Transpose>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

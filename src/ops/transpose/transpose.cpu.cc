@@ -1,13 +1,13 @@
 // Transpose of elements of whole bytes.
-#include "cpu/transpose.h"
-
-#include "cpu/ask.h"
 #include "ops/transpose/transpose.h"
+
+#include "cpu/movement.h"
+#include "cpu/support.h"
 
 namespace lathe {
 namespace {
 
-Verdict ask(const Transpose&, const KernelRequest& r) { return cpu::refuse_unless_movable(r); }
+Support supports(const Transpose&, const KernelQuery& r) { return cpu::refuse_unless_movable(r); }
 
 template <Isa isa>
 void run(const Transpose& op, KernelContext& c) {
@@ -21,7 +21,7 @@ void run(const Transpose& op, KernelContext& c) {
 void cpu_transpose(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<Transpose>({.op = "Transpose", .name = cpu::kernel_name("transpose", isa), .isa = isa},
-                     {.run = run<isa>, .ask = ask});
+                     {.run = run<isa>, .supports = supports});
   });
 }
 

@@ -11,7 +11,7 @@ struct Transpose {
   std::vector<int64_t> perm;  // empty: reversed
   void fields(auto&& f) { f("perm", perm); }
 
-  /// Which input axis becomes each output axis, checked.
+  /// The input axis that becomes each output axis, checked.
   Shape order(size_t rank) const {
     Shape axes(rank, 0);
     for (size_t i = 0; i < rank; ++i) axes[i] = static_cast<int64_t>(perm.empty() ? rank - 1 - i : i);

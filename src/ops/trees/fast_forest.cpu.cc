@@ -15,7 +15,7 @@ FastForest::FastForest(const Forest& forest) {
     refusal_ = "more branches, votes or features than are counted";
     return;
   }
-  add_two();  // stays empty: a leaf leads to what lies behind the one before it
+  add_two();  // stays empty: a leaf stores the index before its own
   std::vector<char> seen(forest.branches.size());
   for (size_t root : forest.roots) {
     roots_.push_back(add(forest, root, seen));
@@ -29,7 +29,7 @@ FastForest::FastForest(const Forest& forest) {
     if (n.next > i) {
       any |= n.feature % flags;
       all &= n.feature % flags;
-    } else if (n.next != 0) {  // a leaf, and no place left empty beside a root
+    } else if (n.next != 0) {  // a leaf, and not the unused node beside a root
       const auto [first, end] = votes_[i];
       single = single && end == first + 1 && forest.votes[first].target == 0;
       if (single) values_[i] = forest.votes[first].weight;
@@ -46,7 +46,7 @@ uint32_t FastForest::add_two() {
   return static_cast<uint32_t>(first);
 }
 
-/// A tree, one level after the other; where its root is.
+/// Adds a tree, one level after the other; returns the index of its root.
 uint32_t FastForest::add(const Forest& forest, size_t root, std::vector<char>& seen) {
   struct Place {
     size_t branch;
@@ -74,20 +74,20 @@ uint32_t FastForest::add(const Forest& forest, size_t root, std::vector<char>& s
       refusal_ = "branches by sets";
       break;
     }
-    // Nothing compares with what is no number, but everything differs from it.
+    // NaN compares with nothing, but everything differs from it.
     const bool compares = b.split == b.split;
-    const bool turned = compares && (b.mode == BranchMode::greater || b.mode == BranchMode::greater_equal ||
-                                     b.mode == BranchMode::differ);
+    const bool swapped = compares && (b.mode == BranchMode::greater || b.mode == BranchMode::greater_equal ||
+                                      b.mode == BranchMode::differ);
     const uint32_t next = add_two();
     uint32_t flag = 0;
-    if (b.missing_is_true != turned) flag |= missing_is_true;
+    if (b.missing_is_true != swapped) flag |= missing_is_true;
     if (compares && (b.mode == BranchMode::equal || b.mode == BranchMode::differ)) flag |= equals;
     if (b.mode == BranchMode::less || b.mode == BranchMode::greater_equal) flag |= strict;
     const bool always = !compares && b.mode == BranchMode::differ;
     nodes_[at] = {always ? std::numeric_limits<double>::infinity() : b.split,
                   flags * static_cast<uint32_t>(b.feature) + flag, next};
-    take(turned ? b.otherwise : b.then, next, depth + 1);
-    take(turned ? b.then : b.otherwise, next + 1, depth + 1);
+    take(swapped ? b.otherwise : b.then, next, depth + 1);
+    take(swapped ? b.then : b.otherwise, next + 1, depth + 1);
   }
   depth_.push_back(deepest);
   return first;

@@ -1,4 +1,4 @@
-// Trees as all three operators see them once they are read: nodes by their places, leaves with what they add.
+// Trees of all three operators after they are read: nodes by index, leaves with their votes.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@ enum class Aggregate : uint8_t { average, sum, least, greatest };
 struct Forest {
   struct Branch {
     BranchMode mode = BranchMode::leaf;
-    bool missing_is_true = false;  // where NaN goes
+    bool missing_is_true = false;  // whether NaN goes to `then`
     int64_t feature = 0;
     double split = 0;
     size_t first_member = 0, end_member = 0;  // of a set, in `members`
-    size_t then = 0, otherwise = 0;           // places of branches
+    size_t then = 0, otherwise = 0;           // indices of branches
     size_t first_leaf = 0, end_leaf = 0;      // of a leaf, in `votes`
   };
   struct Vote {
@@ -30,13 +30,13 @@ struct Forest {
   };
   explicit Forest(std::pmr::memory_resource* memory)
       : branches(memory), votes(memory), members(memory), roots(memory) {}
-  int64_t features = 0;  // that rows must have: one more than the last that is looked at
+  int64_t features = 0;  // that rows must have: one more than the last that is read
   std::pmr::vector<Branch> branches;
   std::pmr::vector<Vote> votes;
   std::pmr::vector<double> members;
   std::pmr::vector<size_t> roots;
 
-  /// The leaf that features lead to from a root; null where the branches go round in a circle.
+  /// The leaf that features lead to from a root; null if the branches form a circle.
   template <class Features>
   const Branch* leaf(size_t root, Features&& features, Poller& poll) const {
     size_t at = root;
@@ -73,8 +73,8 @@ struct Forest {
   }
 };
 
-/// What the leaves of one row add up to, for each target. Of the least and the greatest `voted` tells whether
-/// there is one already; the others do without.
+/// The sums of the votes of one row, for each target. For least and greatest `voted` tells whether there is a
+/// vote already; the others do not need it.
 class Votes {
  public:
   Votes(Aggregate how, std::span<double> sums, std::span<char> voted)

@@ -1,4 +1,4 @@
-// What the three operators ask of their trees, read once from their attributes.
+// The trees and attributes of the three operators, read once.
 #pragma once
 
 #include <functional>
@@ -9,12 +9,12 @@
 
 namespace lathe {
 
-/// Attributes that do not fit together.
+/// Thrown if attributes do not fit together.
 struct BadTrees {
   std::string expected, got;
 };
 
-/// Where lists go, and what is told how much was done.
+/// The memory of lists, and the function that is called with the work done.
 struct TreeReading {
   std::pmr::memory_resource* memory;
   std::function<void(int64_t)> did;
@@ -27,7 +27,7 @@ struct TreeModel {
   Aggregate how = Aggregate::sum;
   PostTransform after = PostTransform::none;
   std::pmr::vector<double> base;  // one for all targets, or one for each of the first
-  /// Of a classifier, whose labels its operator keeps.
+  /// The classes of a classifier, whose labels its operator owns.
   struct Classes {
     std::span<const int64_t> numbers;
     std::span<const std::string> words;
@@ -36,7 +36,7 @@ struct TreeModel {
   };
   std::optional<Classes> classes;
 
-  /// What becomes of the sums of one row: stores it.
+  /// Adds the base values to the sums of one row, transforms and stores them.
   void finish(KernelContext& c, int64_t row, std::span<double> scores) const;
 };
 
@@ -45,7 +45,7 @@ TreeModel read_trees(const TreeEnsemble& op, const TreeReading& reading);
 TreeModel read_trees(const TreeEnsembleRegressor& op, const TreeReading& reading);
 TreeModel read_trees(const TreeEnsembleClassifier& op, const TreeReading& reading);
 
-/// Have rows the features that the trees look at?
+/// Fails if rows do not have the features that the trees read.
 inline void check_features(const Forest& forest, int64_t features, KernelContext& c) {
   if (forest.features > features)
     bad_attribute(c, "nodes_featureids from 0 to " + std::to_string(features - 1),

@@ -17,7 +17,7 @@ void look_at(Forest& f, int64_t feature) {
   f.features = std::max(f.features, feature + 1);
 }
 
-/// Nodes and leaves by their places (version 5).
+/// Nodes and leaves by their indices (version 5).
 Forest forest_of(const TreeEnsemble& op, const TreeReading& r) {
   const size_t nodes = op.nodes_featureids.size(), leaves = op.leaf_targetids.size();
   const auto as_many = [&](size_t got, size_t expected, const char* what) {
@@ -36,7 +36,7 @@ Forest forest_of(const TreeEnsemble& op, const TreeReading& r) {
   Forest f(r.memory);
   f.branches.resize(nodes + leaves);
   f.votes.reserve(leaves);
-  /// A child, checked: leaves lie behind the nodes.
+  /// A child, checked: leaves are numbered behind the nodes.
   const auto child = [&](int64_t place, bool is_leaf) {
     if (place < 0 || static_cast<size_t>(place) >= (is_leaf ? leaves : nodes))
       bad("children that exist", std::to_string(place));
@@ -57,7 +57,7 @@ Forest forest_of(const TreeEnsemble& op, const TreeReading& r) {
     b.then = child(op.nodes_truenodeids[i], op.nodes_trueleafs[i] != 0);
     b.otherwise = child(op.nodes_falsenodeids[i], op.nodes_falseleafs[i] != 0);
     if (b.mode != BranchMode::member) continue;
-    // Sets lie one after the other, NaN at the end of each.
+    // Sets follow each other, with a NaN at the end of each.
     b.first_member = f.members.size();
     for (double v = 0;; f.members.push_back(v), r.did(4)) {
       if (!op.membership_values || next_member >= op.membership_values->size())
@@ -181,7 +181,7 @@ PostTransform transform_of(const NumberedTrees& op) {
   return *found;
 }
 
-/// Two classes, and votes for one of them alone: its score says both. The better one.
+/// Two scores from one, if of two classes only one has votes. Returns the better class.
 size_t one_score_for_two(std::span<double> scores, double score, bool all_positive, PostTransform after) {
   const size_t best = score > (all_positive ? 0.5 : 0) ? 1 : 0;
   if (after == PostTransform::probit) {

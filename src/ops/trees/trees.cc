@@ -36,8 +36,8 @@ void declare_trees(SchemaCatalog& c) {
                "membership_values: tensor, leaf_targetids: ints!, leaf_weights: tensor!} "
                "[T: float double float16]")
       .rule<TreeEnsemble>()
-      .contract({.epsilons = 64});
-  // The standard ended these two in version 5, in favour of TreeEnsemble, to the same meaning: files that
+      .tolerance({.epsilons = 64});
+  // The standard ended these two in version 5, in favor of TreeEnsemble, to the same meaning: files that
   // hold them are read.
   c.add("ai.onnx.ml", "TreeEnsembleClassifier")
       .version(1,
@@ -51,7 +51,7 @@ void declare_trees(SchemaCatalog& c) {
       .version(5, classifier_3)
       .rule<TreeEnsembleClassifier>()
       .output_type(label_type)
-      .contract({.epsilons = 64});
+      .tolerance({.epsilons = 64});
   c.add("ai.onnx.ml", "TreeEnsembleRegressor")
       .version(1,
                "(X: T) -> (Y: float) {nodes_treeids: ints, nodes_nodeids: ints, nodes_featureids: ints, "
@@ -63,7 +63,7 @@ void declare_trees(SchemaCatalog& c) {
       .version(3, regressor_3)
       .version(5, regressor_3)
       .rule<TreeEnsembleRegressor>()
-      .contract({.epsilons = 64});
+      .tolerance({.epsilons = 64});
 }
 // clang-format on
 

@@ -1,6 +1,6 @@
 // Trees that are read when the engine is built, or its plan opened, and walked several at a time. Sums are in
 // double, tree after tree, as those of the reference.
-#include "cpu/ask.h"
+#include "cpu/support.h"
 #include "cpu/tasks.h"
 #include "ops/trees/fast_forest.h"
 #include "ops/trees/tree_model.h"
@@ -8,7 +8,7 @@
 namespace lathe {
 namespace {
 
-/// What an operator says, read.
+/// An operator with its trees, read once.
 template <class Op>
 struct Prepared : Op {
   explicit Prepared(Op given) : Op(std::move(given)) {
@@ -17,7 +17,7 @@ struct Prepared : Op {
           read_trees(static_cast<const Op&>(*this), {std::pmr::new_delete_resource(), [](int64_t) {}}));
       forest.emplace(model->forest);
       refusal = forest->refusal();
-      // Of them the votes are left.
+      // Only their votes are needed.
       model->forest.branches.clear();
       model->forest.branches.shrink_to_fit();
     } catch (const BadTrees& e) {
@@ -30,14 +30,14 @@ struct Prepared : Op {
   std::string refusal;
 };
 
-/// Rows that are taken together: their features and sums stay in the first-level cache.
+/// The number of rows that are computed together: their features and sums stay in the first-level cache.
 int64_t rows_together(int64_t features, size_t targets) {
   constexpr int64_t numbers = 4096;
   return std::clamp<int64_t>(numbers / std::max<int64_t>(1, features + static_cast<int64_t>(targets)),
                              FastForest::lanes, 64);
 }
 
-/// How the rows are cut, and what a task needs: features and sums in double, and which have a vote.
+/// The tasks of a run, and the sizes of each task's memory: features and sums in double, and flags of votes.
 struct Cut {
   Cut(const TreeModel& m, const Shape& x)
       : features(x.back()),
@@ -57,9 +57,9 @@ struct Cut {
 };
 
 template <class Op>
-Verdict ask(const void* decoded, const KernelRequest&) {
+Support supports(const void* decoded, const KernelQuery&) {
   const auto& op = *static_cast<const Prepared<Op>*>(decoded);
-  return op.refusal.empty() ? Verdict::yes() : Verdict::no(op.refusal);
+  return op.refusal.empty() ? Support::yes() : Support::no(op.refusal);
 }
 
 template <class Op>
@@ -67,7 +67,7 @@ size_t workspace(const void* decoded, std::span<const Shape> inputs, int threads
   return Cut(*static_cast<const Prepared<Op>*>(decoded)->model, inputs[0]).bytes(threads);
 }
 
-/// Adds what the leaves of some rows say; rows of sums lie one after the other.
+/// Adds the votes of the leaves of some rows; rows of sums follow each other.
 class Adding {
  public:
   Adding(const TreeModel& m, const FastForest& forest, const Cut& cut, double* sums, char* voted)
@@ -125,7 +125,7 @@ void run(const void* decoded, KernelContext& c) {
     auto* const given = reinterpret_cast<double*>(scratch + slot * stride);
     double* const sums = given + cut.together * width;
     const Adding adding(model, forest, cut, sums, reinterpret_cast<char*>(sums + cut.together * cut.targets));
-    if (cut.features == 0) std::fill_n(given, rows, 0.0);  // leaves look at the first
+    if (cut.features == 0) std::fill_n(given, rows, 0.0);  // leaves read the first
     load(x, row0 * cut.features, rows * cut.features, given);
     for (int64_t i = 0; i < rows; ++i) adding.votes(i).clear();
     uint32_t leaves[lanes];
@@ -160,7 +160,7 @@ void add(KernelCatalog& k, std::string op, std::string_view name) {
          .decode = [](const Attributes& a) -> std::shared_ptr<const void> {
            return std::make_shared<const Prepared<Op>>(decode<Op>(a));
          },
-         .ask = ask<Op>,
+         .supports = supports<Op>,
          .workspace = workspace<Op>,
          .run = run<Op>});
 }

@@ -10,7 +10,7 @@
 
 namespace lathe {
 
-/// Nodes and leaves in lists of their own; children are places in them.
+/// Nodes and leaves in lists of their own; children are indices in them.
 struct TreeEnsemble {
   int64_t aggregate_function = 1;  // average, sum, least, greatest
   int64_t post_transform = 0;      // none, softmax, logistic, softmax_zero, probit
@@ -50,7 +50,7 @@ struct TreeEnsemble {
   }
 };
 
-/// What the older two have in common: nodes known by tree and number, leaves among them.
+/// The attributes of the older two operators: nodes have the numbers of tree and node, leaves among them.
 struct NumberedTrees {
   std::vector<int64_t> nodes_treeids, nodes_nodeids, nodes_featureids, nodes_truenodeids, nodes_falsenodeids,
       nodes_missing_value_tracks_true;

@@ -1,15 +1,15 @@
 #include "ops/trilu/trilu.h"
 
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// By the places of rows and columns.
-std::vector<ValueId> trilu(SpellContext& c) {
+/// Compares the indices of rows and columns.
+std::vector<ValueId> trilu(DecomposeContext& c) {
   const ValueId x = input(c, 0);
   ValueId diagonal = unsqueezed(c, count_up(c, length(c, x, -2)), {1});
   if (has(c, 1)) diagonal = one(c, "Add", {diagonal, one(c, "Reshape", {input(c, 1), ints(c, {})})});
@@ -20,14 +20,14 @@ std::vector<ValueId> trilu(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_trilu(SchemaCatalog& c) {
   c.add("Trilu")
       .version(14, "(input: T, k?: int64) -> (output: T) {upper: int = 1} [T: @all_13]")
       .rule<Trilu>()
-      .spelled(spelling::trilu)
-      .contract({.exact = true});
+      .decompose(decomposition::trilu)
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

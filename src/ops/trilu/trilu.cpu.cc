@@ -1,9 +1,9 @@
-// Trilu of elements of whole bytes: what is kept of a row is copied whole, the rest is zeroed.
+// Trilu of elements of whole bytes: the kept part of a row is copied whole, the rest is zeroed.
 #include "ops/trilu/trilu.h"
 
 #include <algorithm>
 
-#include "cpu/ask.h"
+#include "cpu/support.h"
 #include "ops/movement.h"
 
 namespace lathe {
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t triangle_piece = 16384;  // elements worth another thread
 
-Verdict ask_triangle(const Trilu&, const KernelRequest& r) { return cpu::refuse_unless_movable(r); }
+Support supports_triangle(const Trilu&, const KernelQuery& r) { return cpu::refuse_unless_movable(r); }
 
 /// The elements of row `i` that stay, [first, end).
 struct KeptOfRow {
@@ -30,7 +30,7 @@ void keep_triangle(const Trilu& op, KernelContext& c) {
     c.fail(Code::run_bad_shape, "a diagonal k of one element", describe(c.in(1)));
   if (out.size() == 0) return;
   const int64_t rows = in.dim(in.rank() - 2), columns = in.dim(in.rank() - 1);
-  // Further away than any element it makes no difference where.
+  // Diagonals beyond all elements are alike.
   const int64_t diagonal = std::clamp(c.has(1) ? load_int(c.in(1), 0) : 0, -rows - 1, columns + 1);
   for_size(in.type(), [&]<class T> {
     const T* const from = in.as<T>().data();
@@ -55,7 +55,7 @@ void keep_triangle(const Trilu& op, KernelContext& c) {
 
 void cpu_trilu(KernelCatalog& k) {
   k.add<Trilu>({.op = "Trilu", .name = cpu::kernel_name("trilu", Isa::generic), .overwrites = true},
-               {.run = keep_triangle, .ask = ask_triangle});
+               {.run = keep_triangle, .supports = supports_triangle});
 }
 
 }  // namespace lathe

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "schema/downgrade.h"
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 namespace {
@@ -22,22 +22,22 @@ void erf_13_from_9(UpgradeContext& u) {
 
 }  // namespace
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
-/// In two's complement -1 - x; without a sign, the greatest number less x.
-std::vector<ValueId> bitwise_not(SpellContext& c) {
+/// -1 - x in two's complement; for unsigned integers, the greatest number less x.
+std::vector<ValueId> bitwise_not(DecomposeContext& c) {
   const ValueId x = input(c, 0);
   const DataType type = elem_of(c, x);
   Tensor ones(type, {});
-  if (bits_of(type) < 8) unsaid("integers of 8 bits or more", std::string(name_of(type)));
+  if (bits_of(type) < 8) unsupported("integers of 8 bits or more", std::string(name_of(type)));
   std::memset(ones.data(), 0xff, ones.bytes());
   return {one(c, "Sub", {c.add_constant(std::move(ones), "ones"), x})};
 }
 
-/// Which side of 0 it is on.
-std::vector<ValueId> sign(SpellContext& c) {
+/// The sign, by comparisons with 0.
+std::vector<ValueId> sign(DecomposeContext& c) {
   if (c.opset() >= 9) return in_wider_types(c);
   const ValueId x = input(c, 0);
   const DataType type = elem_of(c, x), wide = is_integer(type) ? DataType::int64 : computed_in(type);
@@ -45,15 +45,15 @@ std::vector<ValueId> sign(SpellContext& c) {
   const ValueId zero = number(c, 0, elem_of(c, seen));
   const auto side = [&](const char* op) { return cast(c, one(c, op, {seen, zero}), wide); };
   ValueId sides = one(c, "Sub", {side("Greater"), side("Less")});
-  if (is_float(type)) {  // what is no number stays none
+  if (is_float(type)) {  // NaN stays NaN
     const ValueId near = one(c, "Clip", {cast(c, x, wide), number(c, -1, wide), number(c, 1, wide)});
     sides = one(c, "Add", {sides, times(c, near, 0)});
   }
   return {cast(c, sides, type)};
 }
 
-/// Down to a whole number, and up again by 1 where more than a half is left, or a half of an odd one.
-std::vector<ValueId> round(SpellContext& c) {
+/// Rounds down to an integer, and adds 1 if the rest is more than a half, or a half and the integer odd.
+std::vector<ValueId> round(DecomposeContext& c) {
   if (c.opset() >= 11) return in_wider_types(c);
   const ValueId given = input(c, 0), x = widened(c, given);
   const DataType type = elem_of(c, x);
@@ -65,8 +65,8 @@ std::vector<ValueId> round(SpellContext& c) {
   return {cast(c, one(c, "Add", {whole, cast(c, up, type)}), elem_of(c, given))};
 }
 
-/// What is neither less than 1 nor greater than 0.
-std::vector<ValueId> is_nan(SpellContext& c) {
+/// NaN is neither less than 1 nor greater than 0.
+std::vector<ValueId> is_nan(DecomposeContext& c) {
   if (c.opset() >= 9) return in_wider_types(c);
   const ValueId x = input(c, 0);
   const DataType type = elem_of(c, x);
@@ -75,8 +75,8 @@ std::vector<ValueId> is_nan(SpellContext& c) {
   return {one(c, "Not", {one(c, "Or", {below, above})})};
 }
 
-/// What is beyond all numbers.
-std::vector<ValueId> is_inf(SpellContext& c) {
+/// Infinite numbers are beyond all finite ones.
+std::vector<ValueId> is_inf(DecomposeContext& c) {
   const ValueId x = input(c, 0);
   const DataType type = elem_of(c, x);
   if (c.opset() >= 10 || type == DataType::float16) return in_wider_types(c);
@@ -90,22 +90,22 @@ std::vector<ValueId> is_inf(SpellContext& c) {
   return {one(c, "And", {above, below})};
 }
 
-/// In double, which loses nothing of a float to the difference of two like numbers.
-ValueId cosh_of(SpellContext& c, ValueId x) {
+/// Computes in double, so that a difference of two like numbers keeps all digits of a float.
+ValueId cosh_of(DecomposeContext& c, ValueId x) {
   return times(c, one(c, "Add", {one(c, "Exp", {x}), one(c, "Exp", {one(c, "Neg", {x})})}), 0.5);
 }
-std::vector<ValueId> cosh(SpellContext& c) {
+std::vector<ValueId> cosh(DecomposeContext& c) {
   if (c.opset() >= 9) return in_wider_types(c);
   return {cast(c, cosh_of(c, cast(c, input(c, 0), DataType::float64)), elem_of(c, input(c, 0)))};
 }
-std::vector<ValueId> sinh(SpellContext& c) {
+std::vector<ValueId> sinh(DecomposeContext& c) {
   if (c.opset() >= 9) return in_wider_types(c);
   const ValueId x = cast(c, input(c, 0), DataType::float64);
   return {cast(c, one(c, "Mul", {one(c, "Tanh", {x}), cosh_of(c, x)}), elem_of(c, input(c, 0)))};
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_unary(SchemaCatalog& c) {
   c.add("Abs")
@@ -113,144 +113,144 @@ void declare_unary(SchemaCatalog& c) {
       .version(6, "(X: T) -> (Y: T) [T: @number]")
       .version(13, "(X: T) -> (Y: T) [T: @number_13]")
       .rule<Abs>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("Neg")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(X: T) -> (Y: T) [T: float int32 int8 int16 int64 float16 double]")
       .version(13, "(X: T) -> (Y: T) [T: @float_13 int32 int8 int16 int64]")
       .rule<Neg>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("Sign")
       .version(9, "(input: T) -> (output: T) [T: @number]")
       .version(13, "(input: T) -> (output: T) [T: @number_13]")
       .rule<Sign>()
-      .spelled(spelling::sign)
-      .contract({.exact = true});
+      .decompose(decomposition::sign)
+      .tolerance({.exact = true});
   c.add("Ceil")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(X: T) -> (Y: T) [T: @float]")
       .version(13, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Ceil>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("Floor")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(X: T) -> (Y: T) [T: @float]")
       .version(13, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Floor>()
-      .contract({.exact = true});
+      .tolerance({.exact = true});
   c.add("Round")
       .version(11, "(X: T) -> (Y: T) [T: @float]")
       .version(22, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Round>()
-      .spelled(spelling::round)
-      .contract({.exact = true});
+      .decompose(decomposition::round)
+      .tolerance({.exact = true});
   c.add("Sqrt")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(X: T) -> (Y: T) [T: @float]")
       .version(13, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Sqrt>()
-      .contract({.epsilons = 4});
+      .tolerance({.epsilons = 4});
   c.add("Reciprocal")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(X: T) -> (Y: T) [T: @float]")
       .version(13, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Reciprocal>()
-      .contract({.epsilons = 4});
+      .tolerance({.epsilons = 4});
   c.add("Exp")
       .version(1, "(input: T) -> (output: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(input: T) -> (output: T) [T: @float]")
       .version(13, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Exp>()
-      .contract({.epsilons = 4});
+      .tolerance({.epsilons = 4});
   c.add("Log")
       .version(1, "(input: T) -> (output: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(input: T) -> (output: T) [T: @float]")
       .version(13, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Log>()
-      .contract({.epsilons = 4});
+      .tolerance({.epsilons = 4});
   c.add("Sin")
       .version(7, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Sin>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Cos")
       .version(7, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Cos>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Tan")
       .version(7, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Tan>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Asin")
       .version(7, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Asin>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Acos")
       .version(7, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Acos>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Atan")
       .version(7, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Atan>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Sinh")
       .version(9, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Sinh>()
-      .spelled(spelling::sinh)
-      .contract({.epsilons = 4});
+      .decompose(decomposition::sinh)
+      .tolerance({.epsilons = 4});
   c.add("Cosh")
       .version(9, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Cosh>()
-      .spelled(spelling::cosh)
-      .contract({.epsilons = 4});
+      .decompose(decomposition::cosh)
+      .tolerance({.epsilons = 4});
   c.add("Tanh")
       .version(1, "(input: T) -> (output: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(input: T) -> (output: T) [T: @float]")
       .version(13, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Tanh>()
-      .contract({.epsilons = 4});
+      .tolerance({.epsilons = 4});
   c.add("Asinh")
       .version(9, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Asinh>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Acosh")
       .version(9, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Acosh>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Atanh")
       .version(9, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Atanh>()
-      .spelled(words::in_wider_types)
-      .contract({.epsilons = 4});
+      .decompose(node_builder::in_wider_types)
+      .tolerance({.epsilons = 4});
   c.add("Erf")
       .version(9, "(input: T) -> (output: T) [T: @number]")
       .version(13, "(input: T) -> (output: T) [T: @float_13]", erf_13_from_9, as_it_is)
       .rule<Erf>()
-      .contract({.epsilons = 4});
-  c.add("Not").version(1, "(X: T) -> (Y: T) [T: bool]").rule<Not>().contract({.exact = true});
+      .tolerance({.epsilons = 4});
+  c.add("Not").version(1, "(X: T) -> (Y: T) [T: bool]").rule<Not>().tolerance({.exact = true});
   c.add("BitwiseNot")
       .version(18, "(X: T) -> (Y: T) [T: @integer]")
       .rule<BitwiseNot>()
-      .spelled(spelling::bitwise_not)
-      .contract({.exact = true});
+      .decompose(decomposition::bitwise_not)
+      .tolerance({.exact = true});
   c.add("IsNaN")
       .version(9, "(X: T1) -> (Y: T2) [T1: @float; T2: bool]")
       .version(13, "(X: T1) -> (Y: T2) [T1: @float_13; T2: bool]")
@@ -258,8 +258,8 @@ void declare_unary(SchemaCatalog& c) {
                "(X: T1) -> (Y: T2) [T1: @float_13 float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz; T2: "
                "bool]")
       .rule<IsNaN>()
-      .spelled(spelling::is_nan)
-      .contract({.exact = true});
+      .decompose(decomposition::is_nan)
+      .tolerance({.exact = true});
   c.add("IsInf")
       .version(10,
                "(X: T1) -> (Y: T2) {detect_negative: int = 1, detect_positive: int = 1} [T1: float double; "
@@ -268,8 +268,8 @@ void declare_unary(SchemaCatalog& c) {
                "(X: T1) -> (Y: T2) {detect_negative: int = 1, detect_positive: int = 1} [T1: @float_13 "
                "float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz; T2: bool]")
       .rule<IsInf>()
-      .spelled(spelling::is_inf)
-      .contract({.exact = true});
+      .decompose(decomposition::is_inf)
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

@@ -1,10 +1,9 @@
-// Functions of one element: of float32 a vector at a time, as programs do; of other numbers and of truths in
+// Functions of one element: of float32 a vector at a time, like programs; of other numbers and of booleans in
 // loops.
 #include "ops/unary/unary.h"
 
-#include "cpu/ask.h"
 #include "cpu/elementwise.h"
-#include "cpu/numbers.h"
+#include "cpu/support.h"
 #include "tensor/element.h"
 
 namespace lathe {
@@ -14,10 +13,10 @@ using cpu::SingleOp;
 
 /// SingleOp::count: of no other numbers than float32.
 template <class Op, SingleOp other>
-Verdict ask(const Op&, const KernelRequest& r) {
+Support supports(const Op&, const KernelQuery& r) {
   const DataType type = r.inputs[0].type;
-  if (type == DataType::float32) return Verdict::yes();
-  return other == SingleOp::count ? Verdict::no("only float32") : cpu::ask_computes(other, type);
+  if (type == DataType::float32) return Support::yes();
+  return other == SingleOp::count ? Support::no("only float32") : cpu::supports_computes(other, type);
 }
 template <class Op, cpu::UnaryOp function, SingleOp other, Isa isa>
 void run(const Op&, KernelContext& c) {
@@ -27,27 +26,27 @@ void run(const Op&, KernelContext& c) {
 }
 
 template <class Op, SingleOp function>
-std::optional<Pointwise> describe_other(const Op&, const KernelRequest& r) {
+std::optional<Pointwise> describe_other(const Op&, const KernelQuery& r) {
   const DataType type = r.inputs[0].type;
   if (function == SingleOp::count || !cpu::computes(function, type)) return std::nullopt;
   return Pointwise::single(function, type);
 }
 template <class Op, cpu::UnaryOp function, SingleOp other>
-std::optional<Pointwise> describe(const Op& op, const KernelRequest& r) {
+std::optional<Pointwise> describe(const Op& op, const KernelQuery& r) {
   if (r.inputs[0].type == DataType::float32) return Pointwise::unary(function);
   return describe_other<Op, other>(op, r);
 }
 
 template <class Op, SingleOp function>
-Verdict ask_other(const Op&, const KernelRequest& r) {
-  return cpu::ask_computes(function, r.inputs[0].type);
+Support supports_other(const Op&, const KernelQuery& r) {
+  return cpu::supports_computes(function, r.inputs[0].type);
 }
 template <class Op, SingleOp function, Isa isa>
 void run_other(const Op&, KernelContext& c) {
   cpu::apply_single(isa, function, c.in(0), c.out(0), c);
 }
 
-// Truths.
+// Functions whose results are booleans.
 
 struct Test {
   cpu::UnaryOp function;
@@ -58,8 +57,8 @@ Test test_of(const IsInf& op) {
   return {cpu::UnaryOp::is_infinite, op.detect_negative ? 1.0f : 0.0f, op.detect_positive ? 1.0f : 0.0f};
 }
 template <class Op>
-Verdict ask_test(const Op&, const KernelRequest& r) {
-  return r.inputs[0].type == DataType::float32 ? Verdict::yes() : Verdict::no("only float32");
+Support supports_test(const Op&, const KernelQuery& r) {
+  return r.inputs[0].type == DataType::float32 ? Support::yes() : Support::no("only float32");
 }
 template <class Op, Isa isa>
 void run_test(const Op& op, KernelContext& c) {
@@ -68,14 +67,14 @@ void run_test(const Op& op, KernelContext& c) {
                   c);
 }
 template <class Op>
-std::optional<Pointwise> describe_test(const Op& op, const KernelRequest& r) {
+std::optional<Pointwise> describe_test(const Op& op, const KernelQuery& r) {
   const Test t = test_of(op);
   if (r.inputs[0].type != DataType::float32) return std::nullopt;
   return Pointwise::unary(t.function, t.a, t.b);
 }
 
 /// 1 - x, of 0 and 1.
-std::optional<Pointwise> describe_not(const Not&, const KernelRequest&) {
+std::optional<Pointwise> describe_not(const Not&, const KernelQuery&) {
   return Pointwise::unary(cpu::UnaryOp::linear, -1, 1);
 }
 
@@ -86,7 +85,7 @@ void cpu_unary(KernelCatalog& k) {
     auto add = [&]<class Op, cpu::UnaryOp function, SingleOp other = SingleOp::count>(const char* op,
                                                                                       const char* name) {
       k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa, .overwrites = true},
-                {.run = run<Op, function, other, isa>, .ask = ask<Op, other>});
+                {.run = run<Op, function, other, isa>, .supports = supports<Op, other>});
       k.pointwise<Op>(op, describe<Op, function, other>);
     };
     using F = cpu::UnaryOp;
@@ -115,13 +114,13 @@ void cpu_unary(KernelCatalog& k) {
     add.template operator()<Atanh, F::inverse_tangent_h>("Atanh", "atanh");
     const auto other = [&]<class Op, SingleOp function>(const char* op, const char* name) {
       k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa, .overwrites = true},
-                {.run = run_other<Op, function, isa>, .ask = ask_other<Op, function>});
+                {.run = run_other<Op, function, isa>, .supports = supports_other<Op, function>});
     };
     other.template operator()<BitwiseNot, SingleOp::invert>("BitwiseNot", "bitwise_not");
     other.template operator()<Not, SingleOp::contradict>("Not", "not");
     const auto test = [&]<class Op>(const char* op, const char* name) {
       k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa},
-                {.run = run_test<Op, isa>, .ask = ask_test<Op>});
+                {.run = run_test<Op, isa>, .supports = supports_test<Op>});
       k.pointwise<Op>(op, describe_test<Op>);
     };
     test.template operator()<IsNaN>("IsNaN", "is_nan");

@@ -30,16 +30,16 @@ struct Atanh : SameShape {};
 struct Erf : SameShape {};
 struct BitwiseNot : SameShape {};
 
-/// What is followed are whole numbers: neither NaN nor infinite. Of a constant all numbers are looked at:
-/// `holds_for` says of which the result is true.
+/// Propagates a test of floats. Followed values are integers, neither NaN nor infinite; of a constant all
+/// numbers are tested by `holds_for`.
 template <class D, class F>
 void propagate_test(ShapeContext<D>& c, F holds_for) {
   if (const auto* v = c.values(0)) return c.output_values(0, std::vector<D>(v->size(), D(0)));
   const Tensor* t = c.constant(0);
   if (!t || !is_float(t->type()) || t->size() > max_tracked_floats) return;
-  std::vector<D> truths;
-  for (int64_t i = 0; i < t->size(); ++i) truths.push_back(D(holds_for(load_double(*t, i)) ? 1 : 0));
-  c.output_values(0, std::move(truths));
+  std::vector<D> bools;
+  for (int64_t i = 0; i < t->size(); ++i) bools.push_back(D(holds_for(load_double(*t, i)) ? 1 : 0));
+  c.output_values(0, std::move(bools));
 }
 struct IsNaN : SameShape {
   template <class D>

@@ -1,30 +1,30 @@
 #include "ops/where/where.h"
 
-#include "schema/words.h"
+#include "schema/node_builder.h"
 
 namespace lathe {
 
-namespace spelling {
-using namespace words;
+namespace decomposition {
+using namespace node_builder;
 namespace {
 
 /// The shape of the output, as a list: constant, or that of a sum.
-ValueId common_shape(SpellContext& c) {
+ValueId common_shape(DecomposeContext& c) {
   const auto& shape = c.type(c.node().outputs[0]).shape;
-  if (!shape) unsaid("inputs of known rank", c.type(input(c, 0)).str());
+  if (!shape) unsupported("inputs of known rank", c.type(input(c, 0)).str());
   std::vector<int64_t> sizes;
   for (const Dim& d : *shape)
     if (const auto n = known(d)) sizes.push_back(*n);
   if (sizes.size() == shape->size()) return ints(c, sizes);
   if (!is_float(elem_of(c, input(c, 1))))
-    unsaid("an output of known shape", c.type(c.node().outputs[0]).str());
+    unsupported("an output of known shape", c.type(c.node().outputs[0]).str());
   const ValueId both = one(c, "Add", {input(c, 1), input(c, 2)});
   return one(c, "Shape", {one(c, "Add", {both, cast(c, input(c, 0), elem_of(c, both))})});
 }
 
 /// Elements of both, one after the other, by their numbers: whatever the other one is, a number or none, does
 /// not get in the way. Integers can be added.
-std::vector<ValueId> where(SpellContext& c) {
+std::vector<ValueId> where(DecomposeContext& c) {
   if (c.opset() >= 9) return in_wider_types(c);
   const ValueId condition = input(c, 0);
   const DataType type = elem_of(c, input(c, 1));
@@ -43,15 +43,15 @@ std::vector<ValueId> where(SpellContext& c) {
 }
 
 }  // namespace
-}  // namespace spelling
+}  // namespace decomposition
 
 void declare_where(SchemaCatalog& c) {
   c.add("Where")
       .version(9, "(condition: B, X: T, Y: T) -> (output: T) [B: bool; T: @all]")
       .version(16, "(condition: B, X: T, Y: T) -> (output: T) [B: bool; T: @all_13]")
       .rule<Where>()
-      .spelled(spelling::where)
-      .contract({.exact = true});
+      .decompose(decomposition::where)
+      .tolerance({.exact = true});
 }
 
 }  // namespace lathe

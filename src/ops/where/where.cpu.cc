@@ -1,33 +1,32 @@
-// Where of elements of whole bytes, broadcast: row by row, in vectors.
+// The operator Where for elements of whole bytes, broadcast: row by row, in vectors.
 #include "ops/where/where.h"
 
 #include <bit>
 #include <cstring>
 
-#include "cpu/ask.h"
-#include "cpu/casts.h"
-#include "cpu/choose.h"
-#include "cpu/move.h"
+#include "cpu/elementwise.h"
+#include "cpu/movement.h"
+#include "cpu/support.h"
 #include "ops/elementwise/lanes.h"
 
 namespace lathe {
 namespace {
 
-Verdict ask(const Where&, const KernelRequest& r) {
-  if (r.inputs.size() != 3 || r.inputs[0].type != DataType::boolean) return Verdict::no("no condition");
+Support supports(const Where&, const KernelQuery& r) {
+  if (r.inputs.size() != 3 || r.inputs[0].type != DataType::boolean) return Support::no("no condition");
   const int bits = bits_of(r.inputs[1].type);
-  if (bits < 8) return Verdict::no("elements are not of whole bytes");
+  if (bits < 8) return Support::no("elements are not of whole bytes");
   if (r.inputs[2].type != r.inputs[1].type || r.outputs[0].type != r.inputs[1].type)
-    return Verdict::no("elements of different types");
-  return Verdict::yes();
+    return Support::no("elements of different types");
+  return Support::yes();
 }
 
-/// One row of the output, all of it from one operand.
+/// Fills one row of the output from one operand.
 void repeat_row(const char* from, bool moves, char* to, int64_t n, int64_t bytes) {
   const int64_t whole = n * bytes;
   int64_t done = moves ? whole : bytes;
   std::memcpy(to, from, static_cast<size_t>(done));
-  for (int64_t more; done < whole; done += more)  // what is there, once more
+  for (int64_t more; done < whole; done += more)  // doubles the part that is done
     std::memcpy(to + done, to, static_cast<size_t>(more = std::min(done, whole - done)));
 }
 
@@ -67,10 +66,10 @@ void where(const Where&, KernelContext& c) {
   });
 }
 
-std::optional<Pointwise> describe(const Where& op, const KernelRequest& r) {
-  if (!cpu::refuse_unless_float32_or_truths(r)) return Pointwise::ternary(TernaryOp::choose);
+std::optional<Pointwise> describe(const Where& op, const KernelQuery& r) {
+  if (!cpu::refuse_unless_float32_or_bool(r)) return Pointwise::ternary(TernaryOp::choose);
   const DataType type = r.inputs[1].type;
-  if (!ask(op, r).accepted || !cpu::casts(type)) return std::nullopt;
+  if (!supports(op, r).accepted || !cpu::casts(type)) return std::nullopt;
   return Pointwise::choose(type);
 }
 
@@ -79,7 +78,7 @@ std::optional<Pointwise> describe(const Where& op, const KernelRequest& r) {
 void cpu_where(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa> {
     k.add<Where>({.op = "Where", .name = cpu::kernel_name("where", isa), .isa = isa},
-                 {.run = where<isa>, .ask = ask});
+                 {.run = where<isa>, .supports = supports});
   });
   k.pointwise<Where>("Where", describe);
 }

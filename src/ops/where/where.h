@@ -1,4 +1,4 @@
-// Where: elements of one tensor or another.
+// The operator Where: elements of one tensor or another.
 #pragma once
 
 #include "ops/elementwise/elementwise.h"

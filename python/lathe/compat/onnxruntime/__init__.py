@@ -17,7 +17,7 @@ from lathe.compat.onnxruntime._session import CPU, InferenceSession, IOBinding, 
 from lathe.compat.onnxruntime._values import OrtAllocatorType, OrtDevice, OrtMemoryInfo, OrtMemType, OrtValue
 
 SessionIOBinding = IOBinding
-# The release whose interface this follows; programs compare it with what they need.
+# The release whose interface this follows; programs compare it with the release that they need.
 __version__ = "1.23.0"
 
 

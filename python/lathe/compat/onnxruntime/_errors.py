@@ -15,7 +15,7 @@ def _make(name: str) -> type[Exception]:
     return type(name, (Exception,), {"__module__": _MODULE, "__doc__": doc})
 
 
-# In the order of onnxruntime's status codes, which start at 1.
+# The errors in the order of onnxruntime's status codes, which start at 1.
 _STATUS = (
     ("Fail", "FAIL"),
     ("InvalidArgument", "INVALID_ARGUMENT"),

@@ -45,13 +45,13 @@ class ExecutionOrder(NamedInt):
     MEMORY_EFFICIENT = 2
 
 
-HONOURED, ACCEPTED, REFUSED = "honoured", "accepted", "refused"
+HONOURED, ACCEPTED, REFUSED = "honored", "accepted", "refused"
 
 
 @dataclass(frozen=True)
 class Option:
     """One option of onnxruntime and what Lathe does with it.
-    `treatment` is honoured (it does what it says), accepted (it may be set and read back; results do not depend on it)
+    `treatment` is honored (it does what it says), accepted (it may be set and read back; results do not depend on it)
     or refused (using it raises NotImplemented, because the program relies on an effect that would be missing)."""
 
     where: str

@@ -30,7 +30,7 @@ def _type_shapes(text: str) -> list[dict[str, list[int]]]:
 
 
 def _event(category: str, name: str, start: float, seconds: float, thread: int, args: dict[str, Any]) -> dict[str, Any]:
-    """Times in whole microseconds, as onnxruntime has them; ends are rounded, so that what is nested stays so."""
+    """Times in whole microseconds, as onnxruntime has them; ends are rounded, so that nested events stay nested."""
     begin, end = int(start * 1e6), int((start + seconds) * 1e6)
     return {
         "cat": category,

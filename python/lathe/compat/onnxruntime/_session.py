@@ -64,7 +64,7 @@ class ModelMetadata:
 
 
 class _Checked:
-    """Inputs held against what the model declares, with the messages that programs know."""
+    """Checks inputs against the model's declarations, with the messages that programs know."""
 
     def __init__(self, inputs: Sequence[IoInfo]):
         self._declared = {io.name: io for io in inputs}
@@ -159,7 +159,7 @@ class InferenceSession:
         self._providers = _chosen_providers(providers or self._sess_options._providers)
         began = time.perf_counter()
         options = self._sess_options._build_options()
-        # What sessions load is often a cache made of links; onnxruntime follows them.
+        # The models of sessions are often links in a cache; onnxruntime follows them.
         if self._model_path is not None:
             directory = os.path.dirname(os.path.abspath(self._model_path))
             options["link_roots"] = [directory, os.path.dirname(os.path.realpath(self._model_path))]

@@ -1,0 +1,100 @@
+// `lathe info`: this machine, and how the library uses it.
+#include <fmt/core.h>
+
+#include "command.h"
+#include "json.h"
+#include "text.h"
+
+namespace lathe::cli {
+namespace {
+
+Json component_json(const ComponentInfo& c) {
+  return {{"name", c.name},
+          {"operators", c.operators},
+          {"path", c.path.empty() ? Json(nullptr) : Json(c.path.string())},
+          {"has", c.has},
+          {"lacks", c.lacks},
+          {"missing", c.missing}};
+}
+
+std::string component_text(const ComponentInfo& c) {
+  if (c.path.empty()) return "left out: " + c.missing;
+  return c.path.string() + (c.has.empty() ? "" : ": " + c.has) +
+         (c.lacks.empty() ? "" : "; left out: " + c.lacks);
+}
+
+void print_json(const SystemInfo& s) {
+  Json components = Json::array();
+  for (const ComponentInfo& c : s.components) components.push_back(component_json(c));
+  Json list = Json::array();
+  for (const PassInfo& p : passes())
+    list.push_back({{"name", p.name},
+                    {"level", name_of(p.level)},
+                    {"by_default", p.by_default},
+                    {"description", p.description}});
+  Json rest = Json::array();
+  for (const PassInfo& r : rewrites()) rest.push_back({{"name", r.name}, {"description", r.description}});
+  print({{"version", s.version},
+         {"cpu", s.cpu},
+         {"isa", s.isa},
+         {"features", s.features},
+         {"processors_online", s.processors_online},
+         {"processors_allowed", s.processors_allowed},
+         {"cpu_quota", s.cpu_quota > 0 ? Json(s.cpu_quota) : Json(nullptr)},
+         {"memory_total", s.memory_total},
+         {"memory_limit", s.memory_limit ? Json(s.memory_limit) : Json(nullptr)},
+         {"threads", s.threads},
+         {"threads_reason", s.threads_reason},
+         {"newest_opset", s.newest_opset},
+         {"newest_ir_version", s.newest_ir_version},
+         {"components", std::move(components)},
+         {"passes", std::move(list)},
+         {"rewrites", std::move(rest)}});
+}
+
+void print_text(const SystemInfo& s) {
+  Table t("");
+  t.add({"lathe", s.version});
+  t.add({"speaks",
+         fmt::format("ai.onnx up to opset {}, IR version up to {}", s.newest_opset, s.newest_ir_version)});
+  t.add({"processor", s.cpu.empty() ? "unknown" : s.cpu});
+  t.add({"instructions", s.isa + (s.features.empty() ? "" : " (found: " + join(s.features, ", ") + ")")});
+  t.add({"processors", fmt::format("{} of {} may be used", s.processors_allowed, s.processors_online)});
+  t.add({"quota", s.cpu_quota > 0 ? fmt::format("{:.2f} processors", s.cpu_quota) : "none"});
+  t.add({"memory", bytes_text(s.memory_total) +
+                       (s.memory_limit ? ", limited to " + bytes_text(s.memory_limit) : ", no limit")});
+  t.add({"threads", fmt::format("{}: {}", s.threads, s.threads_reason)});
+  t.print();
+  fmt::print("\nOptional components, and the operators that need them\n");
+  Table components;
+  for (const ComponentInfo& c : s.components)
+    components.add({c.name, join(c.operators, ", "), component_text(c)});
+  components.print();
+  fmt::print(
+      "\nPasses of the optimizer, and the level that has them; \"+\" those that only --passes=+NAME runs\n");
+  Table list;
+  for (const PassInfo& p : passes())
+    list.add({p.name, (p.by_default ? "" : "+ ") + std::string(name_of(p.level)), p.description});
+  list.print();
+  fmt::print("\nRewrites for this machine that follow; --passes=-NAME leaves one out\n");
+  Table rest;
+  for (const PassInfo& r : rewrites()) rest.add({r.name, r.description});
+  rest.print();
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Command& command) {
+  CLI::App* sub = declare(app, command, "info",
+                          "Tell what the processor can do, what limits hold, and how many threads are used",
+                          "  lathe info\n  lathe info --json\n");
+  sub->callback([&command] {
+    command.run = [&command] {
+      const SystemInfo s = system_info();
+      command.json ? print_json(s) : print_text(s);
+      return success;
+    };
+  });
+}
+
+}  // namespace lathe::cli

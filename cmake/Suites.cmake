@@ -1,0 +1,26 @@
+# Run once a test program is linked: writes LIST, where each of its suites is a test of CTest.
+#   -DPROGRAM= -DEMULATOR= -DPREFIX=cpu_gemm_test -DENVIRONMENT=A=1;B=2 -DLABELS=memory;threads -DONLY=SuiteA;SuiteB -DLIST=
+cmake_minimum_required(VERSION 3.25)
+execute_process(COMMAND ${EMULATOR} ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listed RESULT_VARIABLE failed)
+if(failed)
+  message(FATAL_ERROR "${PROGRAM} does not list its tests: ${failed}")
+endif()
+string(REPLACE "\n" ";" lines "${listed}")
+set(tests "")
+foreach(line ${lines})
+  # "Suite.", "Instance/Suite." and "Suite/0.  # TypeParam = …" begin a suite; its tests are indented.
+  if(line MATCHES "^([A-Za-z0-9_/]+)\\.( |$)")
+    set(suite ${CMAKE_MATCH_1})
+    if(ONLY AND NOT suite IN_LIST ONLY)
+      continue()
+    endif()
+    string(REPLACE "/" "." called ${suite})
+    set(test "[=[${PREFIX}.${called}]=]")
+    string(APPEND tests "add_test(${test} ${EMULATOR} [=[${PROGRAM}]=] [=[--gtest_filter=${suite}.*]=])\n"
+                        "set_tests_properties(${test} PROPERTIES ENVIRONMENT [=[${ENVIRONMENT}]=] LABELS [=[${LABELS}]=])\n")
+  endif()
+endforeach()
+if(tests STREQUAL "")
+  message(FATAL_ERROR "${PROGRAM} has no tests")
+endif()
+file(WRITE ${LIST} "${tests}")

@@ -1,0 +1,204 @@
+#include "compiler/build.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/alignment.h"
+#include "compiler/arithmetic.h"
+#include "compiler/bf16_arithmetic.h"
+#include "compiler/blocked_layout.h"
+#include "compiler/built_in.h"
+#include "compiler/channels_last.h"
+#include "compiler/conv_depthwise_fusion.h"
+#include "compiler/expected_shapes.h"
+#include "compiler/f16_activations.h"
+#include "compiler/float_arithmetic.h"
+#include "compiler/low_bit_matmuls.h"
+#include "compiler/lower.h"
+#include "compiler/optimize.h"
+#include "compiler/quantized_layout.h"
+#include "compiler/rewrites.h"
+#include "compiler/scaled_inputs.h"
+#include "compiler/tap_restore.h"
+#include "compiler/unfold.h"
+#include "runtime/engine_impl.h"
+#include "runtime/weight_program.h"
+#include "tune/tune_plan.h"
+
+namespace lathe {
+namespace {
+
+void report(const BuildOptions& o, std::string_view stage, double fraction) {
+  if (o.control) o.control->check();
+  if (o.progress && !o.progress(stage, fraction))
+    throw Error(Code::cancelled, "build", "to go on", "cancelled by the caller");
+}
+
+/// More constants than a cache keeps from one run to the next?
+bool is_streamed(const Graph& g) {
+  constexpr uint64_t cached = uint64_t{8} << 20;
+  uint64_t bytes = 0;
+  for (ValueId v = 0; v < g.value_count(); ++v)
+    if (const Tensor* t = g.constant_tensor(v)) bytes += t->bytes();
+  return bytes > cached;
+}
+
+std::unique_ptr<Tuner> tuner_for(const Graph& g, const BuildOptions& o, const Extensions& extensions) {
+  if (!Tuner::wanted(o)) return nullptr;
+  return std::make_unique<Tuner>(o, extensions, likely_sizes(g, o), is_streamed(g));
+}
+
+/// From here on the plan alone holds what was folded.
+void forget_folded(Graph& g, const Folds& folds) {
+  for (ValueId v = 0; v < g.value_count(); ++v)
+    if (auto& constant = g.value(v).constant; folds.contains(constant.get())) constant = nullptr;
+  for (NodeId id : g.order())
+    for (const Body& b : g.node(id).bodies) forget_folded(*b.graph, folds);
+}
+
+/// Keeps what was measured, whether or not the rest works out.
+class Keep {
+ public:
+  Keep(Tuner* tuner, TuningReport* report) : tuner_(tuner), report_(report) {}
+  Keep(const Keep&) = delete;
+  Keep& operator=(const Keep&) = delete;
+  ~Keep() {
+    try {
+      if (tuner_) tuner_->save();
+    } catch (const std::exception&) {  // the build has failed already, with an error of its own
+    }
+  }
+  void now() {
+    if (!tuner_) return;
+    tuner_->save();
+    if (report_) *report_ = tuner_->report();
+  }
+
+ private:
+  Tuner* tuner_;
+  TuningReport* report_;
+};
+
+}  // namespace
+
+std::vector<std::string> backend_preference(const std::string& wanted, const Extensions& extensions) {
+  std::vector<std::string> list;
+  for (size_t at = 0; at <= wanted.size();) {
+    const size_t end = std::min(wanted.find(':', at), wanted.size());
+    list.push_back(wanted.substr(at, end - at));
+    extensions.require_backend(list.back());
+    at = end + 1;
+  }
+  return list;
+}
+
+Preference kernel_preference(const BuildOptions& options, const Extensions& extensions) {
+  return {backend_preference(options.backend, extensions),
+          choose_isa(options.isa),
+          options.allow_reference,
+          options.level == OptimizationLevel::all,
+          options.refit,
+          options.numerics == Numerics::strict};
+}
+
+Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions,
+                const BuildOptions& options, TuningReport* tuning) {
+  kernel_preference(options, extensions);  // reports wrong options before there is work
+  plan_profiles(graph, options);
+  likely_sizes(graph, options);
+  tuner_for(graph, options, extensions);
+  report(options, "optimize", 0);
+  const Tapped tapped(graph, options.taps);
+  const std::vector<Initializer> given = options.refit ? initializers(graph) : std::vector<Initializer>();
+  Optimized done = optimize_graph(graph, schemas, extensions.kernels(), options);
+  const TappedValues taps = tapped.restore(graph);
+  report(options, "plan", 0.5);
+  Plan plan = plan_optimized(graph, std::move(done.folds), taps, schemas, extensions, options, {}, tuning);
+  plan.built_in = built_in_weights(plan, given, done.deciding);
+  report(options, "plan", 1);
+  return plan;
+}
+
+Plan plan_optimized(Graph& graph, Folds folds, const TappedValues& taps, const SchemaCatalog& schemas,
+                    const Extensions& extensions, const BuildOptions& options, const Search& search,
+                    TuningReport* tuning) {
+  const std::unique_ptr<Tuner> tuner = tuner_for(graph, options, extensions);
+  Keep keep(tuner.get(), tuning);
+  Preference preference = kernel_preference(options, extensions);
+  preference.likely = likely_sizes(graph, options);
+  const auto fold = [&](uint64_t limit) {
+    folds.merge(fold_constants(graph, {.schemas = &schemas,
+                                       .kernels = &extensions.kernels(),
+                                       .control = options.control,
+                                       .weights_only = true,
+                                       .limit = limit}));
+  };
+  // A search for nodes looks for those that the optimizer left, and the reference takes no mixed types.
+  const bool widened = use_float_arithmetic(graph, preference,
+                                            {.schemas = &schemas,
+                                             .kernels = &extensions.kernels(),
+                                             .mixed = !search.by_reference,
+                                             .as_written = options.level == OptimizationLevel::none});
+  const bool rewrites = preference.fuse && preference.backends.front() == "cpu" && !search.by_reference;
+  const auto drop_unread = [&] {
+    const auto tapped = taps.find(&graph);
+    remove_unread(graph, tapped == taps.end() ? std::vector<ValueId>() : tapped->second);
+  };
+  std::vector<std::string> switches = options.passes;
+  const auto left_out = take_rewrites_left_out(switches);
+  const auto wants = [&](RewriteKind kind) {
+    const std::string_view name = all_rewrites()[static_cast<size_t>(kind)].name;
+    return name != search.without && !left_out.contains(name);
+  };
+  // Before what is left of their weights becomes floats.
+  if (rewrites && wants(RewriteKind::low_bit_matmuls) &&
+      use_low_bit_matmuls(graph, folds, extensions.kernels(), preference))
+    drop_unread();
+  if (widened) fold(fold_budget(graph, options, folds));
+  // Narrowed weights take the place of wider ones: that costs nothing of the budget.
+  const bool bf16 = options.precision == Precision::bfloat16 && preference.backends.front() == "cpu" &&
+                    !search.by_reference;
+  if (bf16 && use_bf16_arithmetic(graph)) fold(UINT64_MAX);
+  const bool blocked = rewrites && preference.isa != Isa::generic;
+  // Of weights that may be exchanged, neither zero points nor scales are known.
+  if (blocked && !preference.refit) {
+    bool changed = wants(RewriteKind::quantized_layout) &&
+                   use_quantized_layout(graph, folds, extensions.kernels(), preference);
+    changed |= wants(RewriteKind::quantized_products) &&
+               use_quantized_products(graph, folds, extensions.kernels(), preference);
+    if (changed) drop_unread();
+  }
+  fold(fold_budget(graph, options, folds));  // weights that no operator takes as bytes after all
+  if (blocked) {
+    if (wants(RewriteKind::blocked_layout)) {
+      use_blocked_layout(graph, extensions.kernels(), preference, tuner.get());
+      use_channels_last(graph);
+    }
+    fold(fold_budget(graph, options, folds));
+    if (bf16 && use_bf16_convolutions(graph)) fold(UINT64_MAX);
+    drop_unread();
+    if (wants(RewriteKind::conv_depthwise_fusion))
+      use_conv_depthwise_fusion(graph, extensions.kernels(), preference);
+    if (wants(RewriteKind::scaled_inputs)) use_scaled_inputs(graph, extensions.kernels(), preference);
+    drop_unread();
+    if (widened && wants(RewriteKind::f16_activations))
+      use_f16_activations(graph, extensions.kernels(), preference);
+  }
+  // Last, for what is done to weights wants to see them.
+  if (!options.refit) unfold_repeated(graph, folds, UnfoldFor::plans);
+  Packing packing;
+  Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, packing, search);
+  plan.portable = options.portable;
+  plan.profiles = plan_profiles(graph, options);
+  record_arithmetic(plan, schemas, extensions.kernels());
+  const bool tuned = tuner && tune_plan(plan, *tuner, extensions.kernels(), packing);
+  keep.now();
+  const ProgramOptions run = program_options(options);
+  if (!search.by_reference) forget_folded(graph, std::exchange(folds, {}));
+  packing.run(plan, run.threads, run.executor, options.control);
+  if (tuned) drop_unused_weights(plan);
+  finalize_weights(plan, extensions.kernels());
+  return plan;
+}
+
+}  // namespace lathe

@@ -1,0 +1,15 @@
+// Weights of eight bits that quantized operators will read as they are.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace lathe {
+
+/// Does the node make floats of constant bytes that convolutions and products of other dequantized bytes read
+/// as weights alone? Then they are better left alone: four times as many bytes would be written, to be thrown
+/// away once the integers behind them are found (quantized_view.h). Only where nothing but such an operator
+/// could be made of the readers: what is left over in the end becomes floats later, when no pass looks at it
+/// any more.
+bool stays_int8(const Graph& g, const UseIndex& uses, const Node& dequantize);
+
+}  // namespace lathe

@@ -1,0 +1,25 @@
+// Writes a graph down as a plan, with the kernels that will run it.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "compiler/fold.h"
+#include "compiler/search.h"
+#include "kernel/select.h"
+#include "plan/plan.h"
+#include "runtime/packing.h"
+
+namespace lathe {
+
+/// Values to keep for taps, by the graph (or body) that they are in.
+using TappedValues = std::map<const Graph*, std::vector<ValueId>>;
+
+/// What the kernels want packed is noted in `packing`, which has to run before the plan does.
+Plan lower(const Graph& graph, const Folds& folds, const TappedValues& taps, const KernelCatalog& kernels,
+           const Preference& preference, RunControl* control, Packing& packing, const Search& search = {});
+
+/// "tensor(float)", "seq(tensor(int64))": how ONNX writes a type.
+std::string onnx_text(const ValueType& type);
+
+}  // namespace lathe

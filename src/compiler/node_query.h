@@ -1,0 +1,71 @@
+// Makes queries for kernels from a node of a graph.
+#pragma once
+
+#include <algorithm>
+
+#include "graph/graph.h"
+#include "kernel/kernel.h"
+#include "kernel/select.h"
+
+namespace lathe {
+
+/// Makes the query for a node of the graph. `contents`: kernels may see the elements of constants.
+class NodeQuery {
+ public:
+  NodeQuery(const Graph& g, const Node& n, Isa isa, bool contents) {
+    for (ValueId v : n.inputs) inputs_.push_back(operand(g, v, contents));
+    for (ValueId v : n.outputs) outputs_.push_back(operand(g, v, contents));
+    query_ = {.inputs = inputs_, .outputs = outputs_, .isa = isa};
+  }
+  const KernelQuery& kernel_query() const { return query_; }
+
+ private:
+  static KernelQuery::Operand operand(const Graph& g, ValueId v, bool contents) {
+    KernelQuery::Operand o;
+    if (v == no_id) return o;
+    const ValueType& t = g.value(v).type;
+    o.present = true;
+    o.type = t.kind == ValueType::Kind::tensor ? t.elem : DataType::undefined;
+    o.shape = t.shape;
+    o.constant = contents ? g.constant_tensor(v) : nullptr;
+    return o;
+  }
+  std::vector<KernelQuery::Operand> inputs_, outputs_;
+  KernelQuery query_;
+};
+
+/// What a node does to each element, where that can be expressed as a program over its inputs.
+inline std::optional<Pointwise> program_of(const Graph& g, const Node& n, const KernelCatalog& kernels,
+                                           const Preference& preference) {
+  const auto* describe = kernels.pointwise_of(n.domain, n.op);
+  if (!describe) return std::nullopt;
+  const NodeQuery query(g, n, preference.isa, !preference.refit);
+  const auto op = kernels.codec_of(n.domain, n.op)->decode(n.attributes);
+  return (*describe)(op.get(), query.kernel_query());
+}
+
+/// The same of single elements of one value, where that is one instruction of floats.
+inline std::optional<Pointwise::Instruction> function_of(const Graph& g, const Node& n,
+                                                         const KernelCatalog& kernels,
+                                                         const Preference& preference) {
+  const auto program = program_of(g, n, kernels, preference);
+  if (!program || program->operands != 1 || program->code.size() != 1 || program->code[0].arity != 1 ||
+      !program->is_of_floats())
+    return std::nullopt;
+  return program->code[0];
+}
+
+/// Does one of its kernels declare this: &Kernel::fuses_epilogue?
+inline bool any_kernel(const KernelCatalog& kernels, const Node& n, bool Kernel::*what) {
+  return std::ranges::any_of(kernels.candidates(n.domain, n.op), what);
+}
+
+/// Is there a kernel for it?
+inline bool can_run(const Graph& g, const Node& n, const KernelCatalog& kernels,
+                    const Preference& preference) {
+  const NodeQuery query(g, n, preference.isa, true);
+  return !tactics_for(kernels, "cpu", preference.isa, n.domain, n.op, n.attributes, query.kernel_query())
+              .empty();
+}
+
+}  // namespace lathe

@@ -1,0 +1,27 @@
+// What a search for a fault, and saving an optimized graph, vary of a build.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "passes/pass.h"
+
+namespace lathe {
+
+struct Search {
+  const PassList* passes = nullptr;  // to choose from; null: all_passes()
+  size_t stop_after = SIZE_MAX;      // patches, over all rounds of the optimizer
+  bool dequantize = true;            // false: weights that are stored as integers stay so, as files want them
+  int newest_opset = 0;              // no pass adds an operator that came later; 0: any
+  bool for_others = false;           // the graph is to be written: it keeps to what other runtimes take
+  int written_opset = 0;             // then: no older opset will be written
+  bool fuse = true;                  // false: no region, whatever the level
+  std::string_view without = {};     // a rewrite of the builder that is left out (compiler/rewrites.h)
+  /// Nodes of the graph that is lowered, or of its bodies, that are left to the reference and are in no
+  /// region. Empty: none.
+  std::function<bool(const Graph&, NodeId)> by_reference = {};
+};
+
+}  // namespace lathe

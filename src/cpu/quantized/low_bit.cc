@@ -1,0 +1,166 @@
+#include "cpu/quantized/low_bit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cpu/simd/isa.h"
+
+#define LATHE_ISA_INTS
+#define LATHE_ISA_BODY "cpu/quantized/low_bit_body.h"
+#include "cpu/simd/for_each_isa.h"
+
+namespace lathe::cpu {
+
+LATHE_SELECT_ISA(LowBitKernels, low_bit_kernels)
+
+namespace {
+
+/// Another thread is not worth waking for fewer multiplications.
+constexpr int64_t min_parallel_work = int64_t{1} << 17;
+/// The number of panels between two calls of the epilogue.
+constexpr int64_t stream_panels = 16;
+/// The numbers that are packed between two polls.
+constexpr int64_t packed_in_one_go = int64_t{1} << 16;
+
+int64_t width_of(Isa isa) { return gemm_kernels(isa).NR; }
+size_t form_of(const LowBit& w) { return w.bits == 8 ? 1 : 0; }
+
+/// Panel `i` of a packed matrix.
+LowBitPanel panel_of(Isa isa, const LowBit& w, int64_t i) {
+  const int64_t width = width_of(isa), scales = i * w.blocks() * width;
+  return {w.numbers + i * w.k * width * w.bits / 8, w.scales + scales, w.zeros ? w.zeros + scales : nullptr,
+          w.zero, w.block};
+}
+
+class Unpacking final : public PanelSource {
+ public:
+  Unpacking(Isa isa, const LowBit& w) : isa_(isa), w_(w), unpack_(low_bit_kernels(isa).unpack[form_of(w)]) {}
+  void unpack(int64_t panel, int64_t k0, int64_t k, float* to) const override {
+    unpack_(panel_of(isa_, w_, panel), k0, k, to);
+  }
+
+ private:
+  Isa isa_;
+  const LowBit& w_;
+  void (*unpack_)(const LowBitPanel&, int64_t, int64_t, float*);
+};
+
+Products products(const LowBitProduct& p, const PanelSource& panels) {
+  Products all{.m = p.m, .n = p.w.n, .k = p.w.k};
+  all.a = {p.a, p.w.k, 1};
+  all.panels = &panels;
+  all.c = p.c;
+  all.epilogue = p.epilogue;
+  return all;
+}
+
+bool is_few(const LowBitProduct& p, bool strict) { return !strict && p.m <= low_bit_rows; }
+
+void multiply_few(Isa isa, const LowBitProduct& p, KernelContext& c) {
+  const int64_t width = width_of(isa), panels = (p.w.n + width - 1) / width;
+  const auto run = low_bit_kernels(isa).multiply[form_of(p.w)][p.m - 1];
+  const FusedActivation fused(p.epilogue);
+  const auto some = [&](int64_t begin, int64_t end) {
+    for (int64_t first = begin; first < end; first += stream_panels) {
+      c.poll();
+      const int64_t last = std::min(end, first + stream_panels), column = first * width,
+                    columns = std::min(p.w.n, last * width) - column;
+      for (int64_t i = first; i < last; ++i)
+        run({.panel = panel_of(isa, p.w, i),
+             .k = p.w.k,
+             .a = p.a,
+             .a_row = p.w.k,
+             .c = p.c + i * width,
+             .c_row = p.w.n,
+             .columns = std::min(width, p.w.n - i * width),
+             .bounds = fused.bounds});
+      if (fused.epilogue) fused.epilogue->apply_rows(column, columns, p.m, p.w.n);
+    }
+  };
+  const int64_t work = p.m * p.w.k * width;
+  if (panels * work < 2 * min_parallel_work) return some(0, panels);
+  c.parallel(panels, std::max<int64_t>(1, min_parallel_work / work), some);
+}
+
+/// Calls f(panel, begin, end) for the rows of all panels, some at a time.
+template <class F>
+void each_panel(Isa isa, int64_t rows, int64_t n, Workers& workers, F&& f) {
+  const int64_t width = width_of(isa), panels = (n + width - 1) / width;
+  const int64_t step = std::max<int64_t>(1, packed_in_one_go / width);
+  workers.parallel(panels, std::max<int64_t>(1, packed_in_one_go / (width * (rows + 1))),
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t i = begin; i < end; ++i)
+                       for (int64_t k = 0; k < rows; k += step) {
+                         workers.poll();
+                         f(i, k, std::min(rows, k + step));
+                       }
+                   });
+}
+
+}  // namespace
+
+int64_t packed_numbers_size(Isa isa, int64_t k, int64_t n, int bits) {
+  return packed_b_size(gemm_kernels(isa), k, n) * packed_bits(bits) / 8;
+}
+int64_t packed_scales_size(Isa isa, int64_t blocks, int64_t n) {
+  return packed_b_size(gemm_kernels(isa), blocks, n);
+}
+
+void pack_numbers(Isa isa, uint8_t* to, const BitMatrix& from, int64_t k, int64_t n, Workers& workers) {
+  const int64_t width = width_of(isa);
+  const bool halved = packed_bits(from.bits) == 4;
+  const int64_t row = halved ? width / 2 : width;
+  each_panel(isa, k, n, workers, [&](int64_t panel, int64_t begin, int64_t end) {
+    uint8_t* const first = to + (panel * k + begin) * row;
+    std::fill(first, first + (end - begin) * row, uint8_t{0});
+    // Column by column, as reads are then mostly contiguous.
+    for (int64_t j = 0; j < std::min(width, n - panel * width); ++j) {
+      const int shift = halved && j >= row ? 4 : 0;
+      uint8_t* at = first + (halved ? j % row : j);
+      for (int64_t i = begin; i < end; ++i, at += row)
+        *at = static_cast<uint8_t>(*at | from.at(i, panel * width + j) << shift);
+    }
+  });
+}
+
+void pack_scales(Isa isa, float* to, DataType type, const void* from, int64_t row, int64_t column,
+                 int64_t blocks, int64_t n, Workers& workers) {
+  const int64_t width = width_of(isa), size = bits_of(type) / 8;
+  each_panel(isa, blocks, n, workers, [&](int64_t panel, int64_t begin, int64_t end) {
+    float* at = to + (panel * blocks + begin) * width;
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t j = panel * width; j < (panel + 1) * width; ++j, ++at) {
+        *at = 0;
+        if (j >= n) continue;
+        const void* const one = static_cast<const std::byte*>(from) + (i * row + j * column) * size;
+        if (type == DataType::float32)
+          std::memcpy(at, one, sizeof *at);
+        else
+          widen(isa, type, one, at, 1);
+      }
+  });
+}
+
+void pack_zeros(Isa isa, uint8_t* to, const BitMatrix& from, int64_t blocks, int64_t n, Workers& workers) {
+  const int64_t width = width_of(isa);
+  each_panel(isa, blocks, n, workers, [&](int64_t panel, int64_t begin, int64_t end) {
+    uint8_t* at = to + (panel * blocks + begin) * width;
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t j = panel * width; j < (panel + 1) * width; ++j)
+        *at++ = j < n ? from.at(i, j) : uint8_t{0};
+  });
+}
+
+size_t multiply_workspace(Isa isa, const LowBitProduct& p, bool strict) {
+  if (p.m == 0 || is_few(p, strict)) return 0;
+  return multiply_workspace(gemm_kernels(isa, strict), products(p, Unpacking(isa, p.w)));
+}
+
+void multiply(Isa isa, const LowBitProduct& p, bool strict, void* workspace, KernelContext& c) {
+  if (p.m == 0) return;
+  if (is_few(p, strict)) return multiply_few(isa, p, c);
+  const Unpacking panels(isa, p.w);
+  multiply(gemm_kernels(isa, strict), products(p, panels), workspace, c);
+}
+
+}  // namespace lathe::cpu

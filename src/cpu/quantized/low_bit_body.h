@@ -1,0 +1,211 @@
+// The functions of low_bit.h for one instruction set. Included by for_each_isa.h only.
+
+constexpr int panel_vectors = 2;
+constexpr int64_t NR = panel_vectors * Vec::width;
+
+/// Bytes of one row of a panel.
+template <int Bits>
+constexpr int64_t row_bytes = Bits* NR / 8;
+
+/// Loads a block's zero points, biased (ints_generic.h), to be subtracted from biased numbers.
+LATHE_INLINE void load_zeros(Vec (&to)[panel_vectors], const LowBitPanel& p, int64_t at) {
+  LATHE_UNROLL
+  for (int j = 0; j < panel_vectors; ++j)
+    to[j] = p.zeros ? biased(load_u8(p.zeros + at + j * Vec::width), 255) : biased(set_ints(p.zero), 255);
+}
+
+/// Loads a row of numbers less their zero points, exactly.
+template <int Bits>
+LATHE_INLINE void load_numbers(Vec (&to)[panel_vectors], const uint8_t* row,
+                               const Vec (&zeros)[panel_vectors]) {
+  if constexpr (Bits == 4) {
+    const Ints both = load_u8(row);
+    to[0] = biased(both, 15) - zeros[0];
+    to[1] = biased(shifted_down<4>(both), 15) - zeros[1];
+  } else {
+    LATHE_UNROLL
+    for (int j = 0; j < panel_vectors; ++j) to[j] = biased(load_u8(row + j * Vec::width), 255) - zeros[j];
+  }
+}
+
+template <int Bits, int Rows>
+LATHE_INLINE void multiply_number_row(Vec (&sum)[Rows][panel_vectors], const LowBitRows& t, int64_t k,
+                                      const Vec (&zeros)[panel_vectors]) {
+  Vec row[panel_vectors];
+  load_numbers<Bits>(row, t.panel.numbers + k * row_bytes<Bits>, zeros);
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) {
+    const Vec x = set(t.a[i * t.a_row + k]);
+    LATHE_UNROLL
+    for (int j = 0; j < panel_vectors; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
+  }
+}
+
+template <int Rows>
+LATHE_INLINE void clear(Vec (&sum)[Rows][panel_vectors]) {
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) {
+    LATHE_UNROLL
+    for (int j = 0; j < panel_vectors; ++j) sum[i][j] = zero();
+  }
+}
+
+/// The numbers of a block are summed without their scale, and then the sum is scaled. A single row has two
+/// sums, so that it does not wait for its own additions.
+template <int Bits, int Rows>
+void multiply_rows(const LowBitRows& t) {
+  constexpr int sums = Rows == 1 ? 2 : 1;
+  Vec total[Rows][panel_vectors];
+  clear(total);
+  int64_t at = 0;
+  for (int64_t k = 0; k < t.k; at += NR) {
+    const int64_t end = t.k - k < t.panel.block ? t.k : k + t.panel.block;
+    Vec zeros[panel_vectors], sum[sums][Rows][panel_vectors];
+    load_zeros(zeros, t.panel, at);
+    LATHE_UNROLL
+    for (int s = 0; s < sums; ++s) clear(sum[s]);
+    for (; end - k >= 4; k += 4) {
+      LATHE_UNROLL
+      for (int u = 0; u < 4; ++u) multiply_number_row<Bits>(sum[u % sums], t, k + u, zeros);
+    }
+    for (; k < end; ++k) multiply_number_row<Bits>(sum[0], t, k, zeros);
+    LATHE_UNROLL
+    for (int j = 0; j < panel_vectors; ++j) {
+      const Vec scale = load(t.panel.scales + at + j * Vec::width);
+      LATHE_UNROLL
+      for (int i = 0; i < Rows; ++i) {
+        const Vec all = sums == 2 ? sum[0][i][j] + sum[sums - 1][i][j] : sum[0][i][j];
+        total[i][j] = fma(scale, all, total[i][j]);
+      }
+    }
+  }
+  const Vec least = set(t.bounds.least), greatest = set(t.bounds.greatest);
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) {
+    LATHE_UNROLL
+    for (int j = 0; j < panel_vectors; ++j) {
+      const int64_t left = t.columns - j * Vec::width;
+      float* const to = t.c + i * t.c_row + j * Vec::width;
+      const Vec y = min(greatest, max(least, total[i][j]));
+      if (left >= Vec::width)
+        store(to, y);
+      else if (left > 0)
+        store_first(to, y, left);
+    }
+  }
+}
+
+template <int Bits>
+void unpack(const LowBitPanel& p, int64_t k0, int64_t count, float* to) {
+  const uint8_t* row = p.numbers + k0 * row_bytes<Bits>;
+  for (int64_t k = k0, last = k0 + count; k < last;) {
+    const int64_t block = k / p.block, at = block * NR;
+    const int64_t end = (block + 1) * p.block < last ? (block + 1) * p.block : last;
+    Vec zeros[panel_vectors], scale[panel_vectors], numbers[panel_vectors];
+    load_zeros(zeros, p, at);
+    LATHE_UNROLL
+    for (int j = 0; j < panel_vectors; ++j) scale[j] = load(p.scales + at + j * Vec::width);
+    for (; k < end; ++k, row += row_bytes<Bits>, to += NR) {
+      load_numbers<Bits>(numbers, row, zeros);
+      LATHE_UNROLL
+      for (int j = 0; j < panel_vectors; ++j) store(to + j * Vec::width, numbers[j] * scale[j]);
+    }
+  }
+}
+
+/// The mask that flips the sign bits of all numbers in a byte, and the excess of the flipped numbers.
+template <int Bits>
+constexpr int32_t sign_bits = Bits == 8   ? 0x80
+                              : Bits == 4 ? 0x88
+                                          : 0xaa;
+template <int Bits>
+constexpr int32_t sign_value = 1 << (Bits - 1);
+
+template <int Bits>
+void widen(const uint8_t* from, float* to, int64_t n, bool is_signed) {
+  constexpr int in_byte = 8 / Bits;
+  constexpr int64_t together = Vec::width * in_byte;
+  const int32_t flipped = is_signed ? sign_bits<Bits> : 0, excess = is_signed ? sign_value<Bits> : 0;
+  int64_t i = 0;
+  if constexpr (Bits >= 4) {
+    const Ints flip = set_ints(flipped);
+    const Vec less = biased(set_ints(excess), 255);
+    for (; i + together <= n; i += together, from += Vec::width) {
+      const Ints x = load_u8(from) ^ flip;
+      if constexpr (Bits == 8) {
+        store(to + i, biased(x, 255) - less);
+      } else {
+        const Vec low = biased(x, 15) - less, high = biased(shifted_down<4>(x), 15) - less;
+        store(to + i, zip_low(low, high));
+        store(to + i + Vec::width, zip_high(low, high));
+      }
+    }
+  }
+  for (int64_t first = i; i < n; ++i) {
+    const int64_t bit = (i - first) * Bits;
+    const int32_t number = (from[bit / 8] ^ flipped) >> (bit % 8) & ((1 << Bits) - 1);
+    to[i] = static_cast<float>(number - excess);
+  }
+}
+
+void scale_all(const float* x, float* y, int64_t n, float scale, float zero) {
+  const Vec by = set(scale), less = set(zero);
+  int64_t i = 0;
+  for (; i + Vec::width <= n; i += Vec::width) store(y + i, (load(x + i) - less) * by);
+  if (i < n) store_first(y + i, (load_first(x + i, n - i) - less) * by, n - i);
+}
+
+void scale_each(const float* x, float* y, int64_t n, const float* scales, const float* zeros) {
+  for (int64_t i = 0; i < n; i += Vec::width) {
+    const int64_t left = n - i;
+    const bool whole = left >= Vec::width;
+    Vec v = whole ? load(x + i) : load_first(x + i, left);
+    if (zeros) v = v - (whole ? load(zeros + i) : load_first(zeros + i, left));
+    v = v * (whole ? load(scales + i) : load_first(scales + i, left));
+    if (whole)
+      store(y + i, v);
+    else
+      store_first(y + i, v, left);
+  }
+}
+
+template <bool each>
+void quantize(const float* x, float* y, int64_t n, const float* scales, const float* zeros, Bounds within) {
+  Vec scale = set(*scales), zero = set(zeros ? *zeros : 0);
+  for (int64_t i = 0; i < n; i += Vec::width) {
+    const int64_t left = n - i;
+    const bool whole = left >= Vec::width;
+    if (each) {
+      scale = whole ? load(scales + i) : load_first(scales + i, left);
+      if (zeros) zero = whole ? load(zeros + i) : load_first(zeros + i, left);
+    }
+    const Vec q = (whole ? load(x + i) : load_first(x + i, left)) / scale;
+    const Vec number = min(set(within.greatest), max(set(within.least), round(q) + zero));
+    const Vec v = select(is_nan(q), zero, number);
+    if (whole)
+      store(y + i, v);
+    else
+      store_first(y + i, v, left);
+  }
+}
+
+template <int Bits, int... Rows>
+constexpr void fill_rows(LowBitKernels& t, int at, std::integer_sequence<int, Rows...>) {
+  ((t.multiply[at][Rows] = multiply_rows<Bits, Rows + 1>), ...);
+}
+constexpr LowBitKernels make_table() {
+  LowBitKernels t{};
+  fill_rows<4>(t, 0, std::make_integer_sequence<int, low_bit_rows>());
+  fill_rows<8>(t, 1, std::make_integer_sequence<int, low_bit_rows>());
+  t.unpack[0] = unpack<4>;
+  t.unpack[1] = unpack<8>;
+  t.widen[0] = widen<2>;
+  t.widen[1] = widen<4>;
+  t.widen[2] = widen<8>;
+  t.scale = scale_all;
+  t.scale_each = scale_each;
+  t.quantize = quantize<false>;
+  t.quantize_each = quantize<true>;
+  return t;
+}
+constexpr LowBitKernels table = make_table();
