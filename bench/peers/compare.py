@@ -21,7 +21,7 @@ FLOAT = 1e-3
 HALF = 2e-2
 # Quantized networks, and products in bfloat16, round intermediate values, so that a last bit becomes a whole step: the root
 # of the mean square of the differences over that of the values.
-QUANTISED = 0.1
+QUANTIZED = 0.1
 # A sample counts where at least this share of its runs saw the steal counter stand still; their median is its time.
 CLEAN = 0.5
 # Integers and booleans are equal; in quantized networks one step apart.
@@ -62,7 +62,7 @@ def difference(ours: np.ndarray, theirs: np.ndarray, quantized: bool) -> tuple[f
         return math.inf, False
     if quantized:
         share = math.sqrt(np.mean(gap**2) / max(np.mean(scale**2), 1e-30))
-        return share, share <= QUANTISED
+        return share, share <= QUANTIZED
     share = float(gap.max() / max(scale.max(initial=0), 1e-6))
     return share, share <= (HALF if ours.dtype == np.float16 else FLOAT)
 
