@@ -30,8 +30,8 @@ struct Chunks {
       : taps(s.taps()),
         filters(s.in_channels / s.groups),
         depth(s.out_channels / s.groups),
-        count(ceil_of(filters, std::max<int64_t>(1, product_rows / taps))) {}
-  int64_t begin(int64_t chunk) const { return chunk * filters / count; }
+        count(ceil_of(filters, std::max<int64_t>(1, product_rows / std::max<int64_t>(1, taps)))) {}
+  int64_t begin(int64_t chunk) const { return count > 0 ? chunk * filters / count : 0; }
   int64_t rows(int64_t chunk) const { return (begin(chunk + 1) - begin(chunk)) * taps; }
   int64_t max_chunk_rows() const { return count > 0 ? ceil_of(filters, count) * taps : 0; }
   /// The offset of a chunk's packed weights in those of its group.
