@@ -17,7 +17,7 @@ struct Json::IndexedObject : Object {
 
 namespace {
 
-constexpr size_t most_unindexed = 16;
+constexpr size_t max_unindexed = 16;
 
 [[noreturn]] void wrong_type(const char* expected, const Json& got) {
   throw JsonFault(std::string("a JSON value of type ") + expected + " expected, got " + got.type_name());
@@ -193,7 +193,7 @@ Json& Json::operator[](std::string_view name) {
   if (indexed_) {
     std::vector<uint32_t>& by_name = static_cast<IndexedObject*>(value_.object)->by_name;
     by_name.insert(place_of(name, by_name, members), static_cast<uint32_t>(members.size() - 1));
-  } else if (members.size() > most_unindexed) {
+  } else if (members.size() > max_unindexed) {
     index_members(by_name_of(members));
   }
   return value_.object->members.back().value;
@@ -206,16 +206,12 @@ void Json::index_members(std::vector<uint32_t> by_name) {
   indexed_ = true;
 }
 
-void Json::finish_object(bool sorted) {
+void Json::finish_object() {
   std::vector<Member>& members = value_.object->members;
   if (members.size() < 2) return;
   std::vector<uint32_t> by_name = by_name_of(members);
   if (merge_equal_names(members, by_name)) by_name = by_name_of(members);
-  if (sorted) {
-    std::ranges::sort(members, {}, &Member::name);
-    std::iota(by_name.begin(), by_name.end(), 0);
-  }
-  if (members.size() > most_unindexed) index_members(std::move(by_name));
+  if (members.size() > max_unindexed) index_members(std::move(by_name));
 }
 
 std::span<const Json::Member> Json::items() const {
@@ -271,7 +267,7 @@ void Json::clear() noexcept {
 
 class Json::Builder final : public JsonListener {
  public:
-  Builder(Json& root, const JsonParsing& how) : root_(root), how_(how) {}
+  Builder(Json& root, size_t max_depth) : root_(root), max_depth_(max_depth) {}
   void null() override { add({}); }
   void boolean(bool v) override { add(v); }
   void number_integer(int64_t v) override { add(v); }
@@ -284,7 +280,7 @@ class Json::Builder final : public JsonListener {
     open_.back()->value_.object->members.push_back({name, {}});
   }
   void end_object() override {
-    open_.back()->finish_object(how_.sorted);
+    open_.back()->finish_object();
     open_.pop_back();
   }
   void start_array() override { open_.push_back(&add(Json::array())); }
@@ -292,8 +288,8 @@ class Json::Builder final : public JsonListener {
 
  private:
   void check_depth() const {
-    if (open_.size() > how_.max_depth)
-      throw JsonFault("JSON nested at most " + std::to_string(how_.max_depth) + " deep expected, got more", 0,
+    if (open_.size() > max_depth_)
+      throw JsonFault("JSON nested at most " + std::to_string(max_depth_) + " deep expected, got more", 0,
                       true);
   }
   Json& add(Json v) {
@@ -306,13 +302,13 @@ class Json::Builder final : public JsonListener {
   }
 
   Json& root_;
-  const JsonParsing& how_;
+  size_t max_depth_;
   std::vector<Json*> open_;  // each is the last child of the one before, so none moves while it is here
 };
 
-Json Json::parse(std::string_view text, const JsonParsing& how) {
+Json Json::parse(std::string_view text, size_t max_depth) {
   Json root;
-  Builder builder(root, how);
+  Builder builder(root, max_depth);
   parse_json(text, builder);
   return root;
 }

@@ -26,21 +26,13 @@ class JsonFault : public std::exception {
   const char* what() const noexcept override { return what_.c_str(); }
   /// The byte at which the parser stopped, counted from 1; 0 if the text is not at fault.
   size_t byte() const { return byte_; }
-  /// The text is nested more deeply than JsonParsing allows.
+  /// The text is nested more deeply than the caller of Json::parse allows.
   bool too_deep() const { return too_deep_; }
 
  private:
   std::string what_;
   size_t byte_;
   bool too_deep_;
-};
-
-/// Options of the parser.
-struct JsonParsing {
-  /// How many objects and lists may contain a value.
-  size_t max_depth = std::numeric_limits<size_t>::max();
-  /// Sorts members of objects by their names, byte by byte, instead of keeping the text's order.
-  bool sorted = false;
 };
 
 /// A value of JSON. It can be moved but not copied, so that no large value is copied by accident. Neither
@@ -83,8 +75,8 @@ class Json {
   }
   static Json object() { return Json(Type::object); }
   /// Parses a text. If names are repeated, the member has the first one's position and the last one's value.
-  /// Throws JsonFault.
-  static Json parse(std::string_view text, const JsonParsing& how = {});
+  /// `max_depth` is the number of objects and lists that may contain a value. Throws JsonFault.
+  static Json parse(std::string_view text, size_t max_depth = std::numeric_limits<size_t>::max());
 
   Json(Json&& o) noexcept
       : type_(std::exchange(o.type_, Type::null)),
@@ -166,7 +158,7 @@ class Json {
   void clear() noexcept;
   void free_childless();
   void index_members(std::vector<uint32_t> by_name);
-  void finish_object(bool sorted);
+  void finish_object();
 
   Type type_ = Type::null;
   bool indexed_ = false;  // of an object: it is an IndexedObject

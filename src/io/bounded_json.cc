@@ -5,16 +5,18 @@
 namespace lathe {
 namespace {
 
-constexpr uint64_t longest = uint64_t{16} << 20;
+constexpr uint64_t max_bytes = uint64_t{16} << 20;
 constexpr size_t max_depth = 64;
 
-Json parse(std::string_view text, const std::filesystem::path& origin, bool sorted) {
-  if (text.size() > longest)
+}  // namespace
+
+Json parse_bounded_json(std::string_view text, const std::filesystem::path& origin) {
+  if (text.size() > max_bytes)
     throw checkpoint_error(Code::wire_too_large, origin, {},
-                           "at most " + std::to_string(longest) + " bytes of JSON",
+                           "at most " + std::to_string(max_bytes) + " bytes of JSON",
                            std::to_string(text.size()));
   try {
-    Json j = Json::parse(text, {max_depth, sorted});
+    Json j = Json::parse(text, max_depth);
     if (!j.is_object())
       throw checkpoint_error(Code::json_malformed, origin, {}, "a JSON object", j.type_name());
     return j;
@@ -24,15 +26,6 @@ Json parse(std::string_view text, const std::filesystem::path& origin, bool sort
                              "JSON nested at most " + std::to_string(max_depth) + " deep", "more");
     throw checkpoint_error(Code::json_malformed, origin, {}, "JSON", e.what());
   }
-}
-
-}  // namespace
-
-Json parse_bounded_json(std::string_view text, const std::filesystem::path& origin) {
-  return parse(text, origin, false);
-}
-Json parse_bounded_sorted_json(std::string_view text, const std::filesystem::path& origin) {
-  return parse(text, origin, true);
 }
 
 Json parse_bounded_json(const std::filesystem::path& path) {

@@ -10,8 +10,6 @@ namespace lathe {
 
 /// Parses an object. Throws json_malformed (no object, nesting beyond 64), wire_too_large (beyond 16 MiB).
 Json parse_bounded_json(std::string_view text, const std::filesystem::path& origin);
-/// The same with sorted keys, for objects of many keys.
-Json parse_bounded_sorted_json(std::string_view text, const std::filesystem::path& origin);
 /// Parses a file. Also throws file_not_found, file_not_regular, file_unreadable.
 Json parse_bounded_json(const std::filesystem::path& path);
 

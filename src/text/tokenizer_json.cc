@@ -260,7 +260,7 @@ void index_by_id(Pipeline& s) {
 Tokenizer Tokenizer::parse(std::string_view json, std::string origin) {
   auto s = std::make_shared<State>();
   s->origin = std::move(origin);
-  const Json document = parse_bounded_sorted_json(json, s->origin);
+  const Json document = parse_bounded_json(json, s->origin);
   const Part file(*s, document, "");
   read_normalizer(file["normalizer"], s->normalizer);
   s->pre_tokenizer = read_pre_tokenizer(file["pre_tokenizer"]);

@@ -38,7 +38,7 @@ std::string text(const Json& j, const char* name) {
 
 Json parsed(std::string_view text) {
   try {
-    return Json::parse(text, {.max_depth = deepest});
+    return Json::parse(text, deepest);
   } catch (const JsonFault& e) {
     if (e.too_deep()) malformed("nesting of at most " + std::to_string(deepest), "deeper");
     malformed("JSON", std::string(text.substr(0, 40)));
