@@ -265,6 +265,8 @@ void Json::clear() noexcept {
   }
 }
 
+/// Makes the tree. nlohmann's own builder bounds the depth by a callback, and with one it looks at all
+/// earlier siblings at the end of each object (3.11): a list of many objects takes quadratic time.
 class Json::Builder final : public JsonListener {
  public:
   Builder(Json& root, size_t max_depth) : root_(root), max_depth_(max_depth) {}
