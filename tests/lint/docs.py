@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the documents: length of lines and pages, number of words, links, that examples show nothing of the tests, and
-that the tests which are named exist.
+"""Checks the documents: length of lines and pages, number of words, links, that examples show nothing of the tests,
+that the tests which are named exist, and that classes have the members which are named.
 
     docs.py [ROOT]
 
@@ -135,9 +135,25 @@ def unknown_tests(root, pages):
     ]
 
 
+def unknown_members(root, pages):
+    """Members (`Class::member`) that a page names of a class of the project whose sources do not have them."""
+    sources = [p.read_text() for folder in ("src", "include", "cli", "python") for end in ("h", "cc") for p in (root / folder).rglob(f"*.{end}")]
+    declared = {}
+    for source in sources:
+        for name in set(re.findall(r"\b(?:class|struct) (?:LATHE_API )?(\w+)\b(?!;)", source)):
+            declared.setdefault(name, set()).update(re.findall(r"\w+", source))
+    return [
+        f"{page}:{number}: no member {name}::{member}"
+        for page, text in pages.items()
+        for number, line in enumerate(text.splitlines(), 1)
+        for name, member in re.findall(r"\b([A-Z]\w*)::(\w+)", line)
+        if member not in declared.get(name, {member})
+    ]
+
+
 def check(root):
     pages = documents(root)
-    faults = long_lines(pages) + long_pages(pages) + broken_links(root, pages) + shown_harness(pages) + unknown_tests(root, pages)
+    faults = long_lines(pages) + long_pages(pages) + broken_links(root, pages) + shown_harness(pages) + unknown_tests(root, pages) + unknown_members(root, pages)
     total = sum(words(pages).values())
     if total > MOST_WORDS:
         faults.append(f"{total} words, {MOST_WORDS} at most: " + ", ".join(f"{name} {n}" for name, n in sorted(words(pages).items(), key=lambda w: -w[1])))

@@ -26,7 +26,9 @@ def test_what_is_retired_or_badly_formatted_is_found(tmp_path):
     (tmp_path / ".clang-format").write_text((ROOT / ".clang-format").read_text())
     (tmp_path / "a.cc").write_text("int a;\nint   b;\n")
     (tmp_path / "b.h").write_text("struct Turn" + "Kernels;\n")
-    (tmp_path / "c.md").write_text("[a link](nowhere.md), held by nowhere_test\n" + "long " * 40 + "\n")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "turn.h").write_text("struct Turn {\n  float degrees;\n};\n")
+    (tmp_path / "c.md").write_text("[a link](nowhere.md), held by nowhere_test, of `Turn::angle` and `Other::angle`\n" + "long " * 40 + "\n")
     for command in (["init", "-q"], ["add", "."]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
     code, said = lint("lint.py", tmp_path)
@@ -34,3 +36,4 @@ def test_what_is_retired_or_badly_formatted_is_found(tmp_path):
     code, said = lint("docs.py", tmp_path)
     assert code == 1
     assert "c.md:1: no file nowhere.md" in said and "c.md:1: no test nowhere_test" in said and "c.md:2: 200 columns" in said
+    assert "c.md:1: no member Turn::angle" in said and "Other" not in said
