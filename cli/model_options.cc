@@ -1,5 +1,7 @@
 #include "model_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
