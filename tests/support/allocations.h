@@ -1,5 +1,5 @@
 // Counts calls of operator new, and of aligned_alloc and posix_memalign (with which the library allocates big
-// blocks), to show that something allocates nothing. Include in one source of a test.
+// blocks), to show that something allocates nothing.
 #pragma once
 
 #include <malloc.h>
@@ -23,8 +23,9 @@ inline void* counted(std::size_t bytes, std::size_t alignment) {
 }
 }  // namespace lathe::test
 
-// Not inlined, because gcc would warn of new paired with free.
-#define LATHE_COUNTED [[gnu::noinline]]
+// Not inlined, because gcc would warn of new paired with free; weak, so that several sources of a program may
+// have them.
+#define LATHE_COUNTED [[gnu::noinline, gnu::weak]]
 LATHE_COUNTED void* operator new(std::size_t n) { return lathe::test::counted(n, alignof(std::max_align_t)); }
 LATHE_COUNTED void* operator new[](std::size_t n) {
   return lathe::test::counted(n, alignof(std::max_align_t));
