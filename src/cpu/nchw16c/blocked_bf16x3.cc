@@ -435,7 +435,7 @@ bool fits_bf16x3(Isa isa, const BlockedShape& s) {
   if (s.taps() > max_taps) return false;
   if (s.nchw && (s.channels > nchw_channels || s.kernel[1] > nchw_pixels || s.dilation[1] > 1)) return false;
   return isa == Isa::avx512 && s.sets == 1 && s.merged == 1 && !s.bf16_dot2 && !s.scaled && !s.empty() &&
-         uses_amx() && cpu_features().amx_bf16;
+         s.channels > 0 && uses_amx() && cpu_features().amx_bf16;
 }
 
 double bf16x3_time(const BlockedShape& s) {
