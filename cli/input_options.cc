@@ -67,6 +67,33 @@ Error InputOptions::with_assumed_sizes(const Error& e, const std::vector<std::st
   return Error(std::move(d));
 }
 
+BoundStates::BoundStates(const Engine& engine, Context& context, NamedValues& values) {
+  for (const IoInfo& io : engine.inputs()) {
+    if (io.state.empty()) continue;
+    Tensor before = values.at(io.name).tensor();
+    values.erase(io.name);
+    std::map<std::string, int64_t> sizes;
+    for (size_t a = 0; a < io.shape->size() && a < before.rank(); ++a)
+      if (const auto symbol = (*io.shape)[a].symbol_name()) sizes[*symbol] = before.dim(a);
+    State state = State::create(engine, io.name, sizes);
+    state.assign(before);
+    context.bind_state(io.name, state);
+    states_.push_back({io.state, std::move(state), std::move(before)});
+  }
+}
+
+void BoundStates::reset() {
+  for (Bound& b : states_)
+    if (b.state.axis() >= 0)
+      b.state.rewind(b.before.dim(static_cast<size_t>(b.state.axis())));
+    else
+      b.state.assign(b.before);
+}
+
+void BoundStates::add_to(NamedValues& outputs) const {
+  for (const Bound& b : states_) outputs[b.output] = b.state.tensor();
+}
+
 void InputOptions::add_to(CLI::App* sub) {
   sub->add_option("--input", inputs, "An input from a .npy, .json or .pb file (may be repeated)")
       ->type_name("NAME=FILE");

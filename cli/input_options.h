@@ -35,4 +35,23 @@ struct InputOptions {
   NamedValues made_up(const Engine& engine, std::vector<std::string>& assumed) const;
 };
 
+/// The inputs of an engine that are states: made of the values for them, which are taken out of `values`, and
+/// bound.
+class BoundStates {
+ public:
+  BoundStates(const Engine& engine, Context& context, NamedValues& values);
+  /// Puts them back to what they were made of, for another run on the same inputs.
+  void reset();
+  /// Adds their values to the outputs, by the names of these.
+  void add_to(NamedValues& outputs) const;
+
+ private:
+  struct Bound {
+    std::string output;
+    State state;
+    Tensor before;
+  };
+  std::vector<Bound> states_;
+};
+
 }  // namespace lathe::cli

@@ -37,7 +37,11 @@ Json to_json(const Shape& shape) {
 Json to_json(std::optional<uint64_t> number) { return number ? Json(*number) : Json(nullptr); }
 
 Json to_json(const IoInfo& io) {
-  return {{"name", io.name}, {"type", io.type}, {"shape", to_json(io.shape)}, {"optional", io.optional}};
+  return {{"name", io.name},
+          {"type", io.type},
+          {"shape", to_json(io.shape)},
+          {"optional", io.optional},
+          {"state", io.state.empty() ? Json() : Json(io.state)}};
 }
 
 Json summary(const Value& v) {

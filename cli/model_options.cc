@@ -124,6 +124,18 @@ std::vector<ShapeProfile> parse_profiles(const std::vector<std::string>& ranges)
   return profiles;
 }
 
+std::vector<StatePair> parse_states(const std::vector<std::string>& states) {
+  std::vector<StatePair> pairs;
+  for (const std::string& text : states) {
+    const size_t equals = text.find('=');
+    if (text != "auto" && (equals == std::string::npos || equals == 0 || equals + 1 == text.size()))
+      refuse_argument("--states INPUT=OUTPUT or auto", "'" + text + "'");
+    pairs.push_back(text == "auto" ? StatePair{"auto", ""}
+                                   : StatePair{text.substr(0, equals), text.substr(equals + 1)});
+  }
+  return pairs;
+}
+
 void add_memory_limit(CLI::App* sub, uint64_t& limit) {
   const auto read = [&limit](const std::string& text) {
     const char* const end = text.data() + text.size();
@@ -170,6 +182,16 @@ void EngineOptions::add_to(CLI::App* sub) {
                       "for more than one profile (may be repeated)")
           ->type_name("INPUT=MIN:OPT:MAX"));
   of_builds_.push_back(
+      sub->add_option("--states", states,
+                      "Inputs that stay where they are from run to run, and the outputs that are "
+                      "their next values: 'past_key_values.*=present.*', or auto (may be repeated)")
+          ->type_name("INPUT=OUTPUT")
+          ->allow_extra_args(false));
+  of_builds_.push_back(
+      sub->add_option("--state-capacity", state_capacity, "The greatest length of states that grow")
+          ->check(positive)
+          ->capture_default_str());
+  of_builds_.push_back(
       sub->add_flag("--refit", refit, "Weights may be exchanged later: rewrite nothing by what they hold"));
   sub->add_flag("--verify-weights", verify_weights,
                 "Of a plan: hold its stored arrays against their checksums");
@@ -202,6 +224,8 @@ BuildOptions EngineOptions::build_options(const ModelOptions& model) const {
   o.precision = precision;
   o.numerics = numerics;
   o.profiles = parse_profiles(ranges);
+  o.states = parse_states(states);
+  o.state_capacity = state_capacity;
   o.refit = refit;
   o.verify_weights = verify_weights;
   o.flush_denormals = flush_denormals;

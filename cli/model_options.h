@@ -46,6 +46,8 @@ struct EngineOptions {
   Precision precision = BuildOptions().precision;
   Numerics numerics = BuildOptions().numerics;
   std::vector<std::string> ranges;
+  std::vector<std::string> states;
+  int64_t state_capacity = BuildOptions().state_capacity;
   uint64_t fold_limit = BuildOptions().fold_limit;
   bool fix_defaults = false;
   bool refit = false, flush_denormals = false, verify_weights = false;
@@ -62,6 +64,9 @@ struct EngineOptions {
   std::vector<const CLI::Option*> of_builds_;
 };
 
+/// --states 'past_key_values.*=present.*' and --states auto: inputs and the outputs that are their next
+/// values.
+std::vector<StatePair> parse_states(const std::vector<std::string>& states);
 /// --range x=1x3:4x3:8x3 and --range large@x=…: smallest, usual and greatest shape of an input, in a profile.
 std::vector<ShapeProfile> parse_profiles(const std::vector<std::string>& ranges);
 

@@ -97,10 +97,11 @@ double idle_processors(Call call) {
 }
 
 /// Runs once more with a profile; `lathe profile` tells more of it.
-void profile(Context& context, double seconds, Measurements& m) {
+template <class Run>
+void profile(Context& context, const Run& run, double seconds, Measurements& m) {
   context.start_profile();
   const auto begin = Clock::now();
-  do context.run();
+  do run();
   while (seconds_since(begin) < seconds);
   context.stop_profile();
   const Profile p = context.profile();
@@ -123,12 +124,19 @@ double median(std::vector<double>& times) {
 }
 
 /// Alternates short rounds with an engine of normal numerics; the ratio of the medians.
-double cost_of_strict(const onnx::Model& model, BuildOptions build, Context& strict,
-                      const NamedValues& inputs, double seconds) {
+template <class Run>
+double cost_of_strict(const onnx::Model& model, BuildOptions build, const Run& strict, NamedValues inputs,
+                      double seconds) {
   build.numerics = Numerics::normal;
-  Context normal = Engine::build(model, build).create_context();
-  for (const auto& [name, v] : inputs) normal.bind_input(name, v);
-  normal.run();
+  const Engine engine = Engine::build(model, build);
+  Context context = engine.create_context();
+  BoundStates states(engine, context, inputs);
+  for (const auto& [name, v] : inputs) context.bind_input(name, v);
+  const auto normal = [&] {
+    states.reset();
+    context.run();
+  };
+  normal();
   std::vector<double> times[2];
   const auto begin = Clock::now();
   do
@@ -136,7 +144,7 @@ double cost_of_strict(const onnx::Model& model, BuildOptions build, Context& str
       const auto round = Clock::now();
       do {
         const auto start = Clock::now();
-        (which ? strict : normal).run();
+        which ? strict() : normal();
         times[which].push_back(seconds_since(start));
       } while (seconds_since(round) < 0.02);
     }
@@ -184,7 +192,7 @@ Measurements measure(const BenchArguments& o) {
   m.build = seconds_since(start);
   m.threads = engine.threads();
 
-  const NamedValues inputs = o.input.values(engine, m.assumed);
+  NamedValues inputs = o.input.values(engine, m.assumed);
   NamedShapes shapes;
   for (const auto& [name, v] : inputs)
     if (v.is_tensor()) shapes[name] = v.tensor().shape();
@@ -192,22 +200,29 @@ Measurements measure(const BenchArguments& o) {
 
   progress.now("running " + o.model.model.string());
   Context context = engine.create_context();
+  const NamedValues given = inputs;
+  BoundStates states(engine, context, inputs);
   for (const auto& [name, v] : inputs) context.bind_input(name, v);
+  const auto run = [&] {
+    states.reset();
+    context.run();
+  };
   start = Clock::now();
-  InputOptions::with_sizes(m.assumed, [&] { context.run(); });
+  InputOptions::with_sizes(m.assumed, run);
   m.first_run = seconds_since(start);
   const auto begin = Clock::now();
   do {
+    states.reset();
     start = Clock::now();
     context.run();
     m.runs.push_back(seconds_since(start));
   } while (seconds_since(begin) < o.seconds);
   m.total = seconds_since(begin);
   std::sort(m.runs.begin(), m.runs.end());
-  m.idle_cpu = idle_processors([&] { context.run(); });
+  m.idle_cpu = idle_processors(run);
   if (!plan && engine.numerics() == Numerics::strict)
-    m.strict_cost = cost_of_strict(model, build, context, inputs, o.seconds);
-  if (o.profile) profile(context, o.seconds, m);
+    m.strict_cost = cost_of_strict(model, build, run, given, o.seconds);
+  if (o.profile) profile(context, run, o.seconds, m);
   m.peak_resident = peak_resident();
   return m;
 }

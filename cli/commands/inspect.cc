@@ -69,6 +69,7 @@ Json summary_json(const ModelSummary& s, const std::optional<MemoryInfo>& memory
                    {"data_dependent", memory->data_dependent},
                    {"uncounted", memory->uncounted},
                    {"records", memory->records},
+                   {"states", memory->states},
                    {"total", memory->total()}};
   return j;
 }
@@ -78,7 +79,9 @@ void print_values(const char* title, const std::vector<IoInfo>& list) {
   Table t;
   for (const IoInfo& io : list)
     t.add({io.name, io.type, io.element_type == DataType::undefined ? "" : shape_text(io.shape),
-           io.optional ? "has a default" : ""});
+           !io.state.empty() ? "a state: " + io.state
+           : io.optional     ? "has a default"
+                             : ""});
   t.print();
 }
 
@@ -111,6 +114,8 @@ void print_text(const ModelSummary& s, const std::optional<MemoryInfo>& memory) 
         bytes_text(memory->activations), bytes_text(memory->workspace), bytes_text(memory->outputs),
         memory->data_dependent ? ", " + bytes_text(memory->data_dependent) + " as the data decide" : "");
     fmt::print("  and {} of records for each context\n", bytes_text(memory->records));
+    if (memory->states > 0)
+      fmt::print("  and {} of states, which the caller owns\n", bytes_text(memory->states));
     if (!memory->uncounted.empty()) fmt::print("  and of unknown size: {}\n", join(memory->uncounted, ", "));
   } else {
     fmt::print("memory\n  known once sizes are: --shape {}=1\n", s.symbols.empty() ? "INPUT" : s.symbols[0]);

@@ -73,12 +73,14 @@ Roofline roofline(const ProfileArguments& o, int threads) {
 }
 
 /// The first run makes memory plans and touches memory: it is not part of the profile.
-void record(Context& context, const ProfileArguments& o) {
+void record(Context& context, BoundStates& states, const ProfileArguments& o) {
   context.run();
   context.start_profile(o.events);
   const auto begin = Clock::now();
-  for (int done = 0; o.runs ? done < o.runs : done == 0 || seconds_since(begin) < o.seconds; ++done)
+  for (int done = 0; o.runs ? done < o.runs : done == 0 || seconds_since(begin) < o.seconds; ++done) {
+    states.reset();
     context.run();
+  }
   context.stop_profile();
 }
 
@@ -91,13 +93,14 @@ Result measure(const ProfileArguments& o) {
     return true;
   };
   const Engine engine = make_engine(o.model, build);
-  const NamedValues inputs = o.input.values(engine, r.assumed);
+  NamedValues inputs = o.input.values(engine, r.assumed);
   progress.now("measuring this machine");
   r.roofline = roofline(o, engine.threads());
   progress.now("running " + o.model.model.string());
   Context context = engine.create_context();
+  BoundStates states(engine, context, inputs);
   for (const auto& [name, v] : inputs) context.bind_input(name, v);
-  InputOptions::with_sizes(r.assumed, [&] { record(context, o); });
+  InputOptions::with_sizes(r.assumed, [&] { record(context, states, o); });
   r.profile = context.profile();
   for (const StepProfile& s : r.profile.steps) r.total += s.seconds;
   return r;

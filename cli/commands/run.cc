@@ -108,11 +108,12 @@ Outcome execute(const RunArguments& o) {
     return true;
   };
   const Engine engine = make_engine(o.model, build);
-  const NamedValues inputs = o.input.values(engine, out.assumed);
+  NamedValues inputs = o.input.values(engine, out.assumed);
   for (const auto& [name, v] : inputs) out.inputs.push_back(report(name, v));
 
   progress.now("running " + o.model.model.string());
   Context context = engine.create_context();
+  const BoundStates states(engine, context, inputs);
   if (!o.taps.empty())
     context.on_tap([&, times = std::map<std::string, int>()](std::string_view name, const Value& v) mutable {
       Report r = report(name, v);
@@ -124,8 +125,9 @@ Outcome execute(const RunArguments& o) {
       out.taps.push_back(std::move(r));
     });
   const auto start = std::chrono::steady_clock::now();
-  const NamedValues outputs = InputOptions::with_sizes(out.assumed, [&] { return context.run(inputs); });
+  NamedValues outputs = InputOptions::with_sizes(out.assumed, [&] { return context.run(inputs); });
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  states.add_to(outputs);
 
   std::vector<std::string> names;
   for (const IoInfo& io : engine.outputs()) names.push_back(io.name);

@@ -73,6 +73,11 @@ constexpr std::string_view name_of(TuningEffort effort) {
 }
 class TimingCache;
 
+/// Names an input, and the output that is its next value.
+struct StatePair {
+  std::string input, output;  // glob patterns: {"past_key_values.*", "present.*"}
+};
+
 /// Holds the options of Engine::build; Engine::load and deserialize read some of them. A plain value, checked
 /// by the build: what is wrong with one throws Code::build_bad_option, or what the option itself names.
 /// TensorRT: IBuilderConfig.
@@ -127,6 +132,15 @@ struct BuildOptions {
     profiles.push_back(std::move(profile));
     return profiles.size() - 1;
   }
+  /// Makes these inputs states (lathe/state.h): what the run before made as the output stays where it is, in
+  /// memory of the caller, and what a run appends or changes is written there. A pair of glob patterns stands
+  /// for every input and output whose names agree in what the asterisks stand for; {"auto", ""} stands for
+  /// all pairs that names and types show. Throws build_bad_state, naming the node, where an output is not its
+  /// input with elements appended along one axis, written, or replaced, or where the old value is still read
+  /// when the new one has been written; and where a pattern stands for nothing.
+  std::vector<StatePair> states = {};
+  /// Greatest length of states that grow, along the axis that does.
+  int64_t state_capacity = 2048;
   TuningEffort effort = TuningEffort::none;  // selects how much the build measures
   double tune_seconds = 60;  // seconds after which heuristics choose whatever is not timed yet
   /// Sizes of symbols that stay free, by symbol: kernels are chosen for them, and timed with them, before

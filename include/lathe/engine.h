@@ -28,6 +28,7 @@
 #include "lathe/profile.h"
 #include "lathe/run_control.h"
 #include "lathe/shape_profile.h"
+#include "lathe/state.h"
 #include "lathe/step_info.h"
 #include "lathe/value.h"
 
@@ -182,6 +183,14 @@ class LATHE_API Context {
   /// output. An undefined Tensor unbinds it. Throws run_bad_input for an unknown name or another element
   /// type.
   void bind_output(std::string_view name, Tensor t);
+  /// Binds a state to the input of that name; runs read and change it until another one is bound, and it may
+  /// be bound to one context at a time while it runs. Of an engine with states every one must be bound before
+  /// a run; its inputs and outputs are neither given nor returned. Where a run fails, states that grow are as
+  /// before; others that it may have changed refuse further runs until they are assigned or cleared. Throws
+  /// bad_argument for an input that is no state, run_bad_shape or run_bad_input for another type or shape.
+  void bind_state(std::string_view input, const State& state);
+  /// Binds all states of a map. Throws as bind_state() does.
+  void bind_states(const NamedStates& states);
   /// Runs with the bound inputs and outputs; once shapes have been seen it neither copies nor allocates.
   /// Throws as the other forms of run() do, and run_bad_shape for bound memory of another shape.
   void run(RunControl* control = nullptr);

@@ -69,6 +69,7 @@ enum class Code : uint16_t {
   build_plugin_failed = 3005,        // a plug-in cannot be loaded, or registers what it may not
   build_untimed = 3006,              // a pinned timing cache lacks a problem
   component_absent = 3007,           // an optional component that an operator needs is not there
+  build_bad_state = 3008,            // an input and an output that cannot be one state
   // 4xxx: running
   run_bad_input = 4001,      // wrong name, type, device, alignment
   run_bad_shape = 4002,      // a shape that the engine does not take
@@ -78,6 +79,7 @@ enum class Code : uint16_t {
   run_too_large = 4103,      // a tensor of more elements or bytes than can be addressed
   run_out_of_memory = 4104,  // the machine has no memory left
   run_memory_limit = 4105,   // beyond the limit of one context
+  run_state_full = 4106,     // a state that has no place for what a run appends
   cancelled = 4201,          // the caller asked for it
   deadline = 4202,           // the time is up
   // 5xxx: plans
@@ -86,6 +88,7 @@ enum class Code : uint16_t {
   plan_target = 5003,          // it needs what this machine or isa lacks
   plan_missing_kernel = 5004,  // a kernel that this library lacks
   plan_damaged = 5005,         // a stored array does not match its checksum
+  state_malformed = 5006,      // the bytes are no saved state
   // 55xx: exchanging weights
   refit_not_allowed = 5501,  // the engine was built without refit
   refit_bad_weight = 5502,   // type or shape

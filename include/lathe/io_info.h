@@ -20,6 +20,9 @@ struct IoInfo {
   DataType element_type = DataType::undefined;  // undefined where it is no tensor
   std::optional<SymShape> shape;                // sizes with symbols; nothing: the rank is unknown
   bool optional = false;                        // true for an input that has a default
+  /// Names the other half of a state (BuildOptions::states): the output that is the next value of an input,
+  /// or the input that an output is the next value of. Empty: it is given, or returned.
+  std::string state;
 };
 
 /// Maps names of inputs or outputs to values.

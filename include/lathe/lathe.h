@@ -30,6 +30,7 @@
 #include "lathe/safetensors.h"
 #include "lathe/shape.h"
 #include "lathe/shape_profile.h"
+#include "lathe/state.h"
 #include "lathe/step_info.h"
 #include "lathe/system_info.h"
 #include "lathe/tensor.h"

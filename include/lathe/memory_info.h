@@ -22,6 +22,9 @@ struct MemoryInfo {
   /// Heap memory for a context's records of its values, its steps and these shapes. Neither limits nor
   /// memory_peak() nor total() count it.
   uint64_t records = 0;
+  /// The elements of states (BuildOptions::states) after the run, which the caller owns: neither limits nor
+  /// total() count them. Of address space they take more, for their capacity.
+  uint64_t states = 0;
   /// Returns the sum of the counted bytes; `records` are not in it.
   uint64_t total() const { return weights + activations + workspace + outputs + data_dependent; }
 };

@@ -47,6 +47,7 @@ from lathe._network.handles import Layer, TensorRef
 from lathe._network.network import Network
 from lathe._profile import Profile, Roofline, StepEvent, StepProfile, measure_roofline
 from lathe._refit import Checkpoint, LoraDelta, Machine, Refitter, TensorInfo, TimingCache, WeightInfo, from_file, save_safetensors
+from lathe._state import State
 from lathe._tokenizer import Encoding, Padding, Tokenizer, Truncation
 from lathe._verify import verify
 
@@ -125,6 +126,7 @@ __all__ = [
     "ScatterReduction",
     "SliceMode",
     "SparseTensor",
+    "State",
     "Step",
     "StepEvent",
     "StepProfile",

@@ -12,6 +12,7 @@ import numpy as np
 
 from lathe import _lathe
 from lathe._profile import Profile
+from lathe._state import State
 from lathe._values import array_from_tensor, from_value, tensor_to_write, to_value
 
 if TYPE_CHECKING:
@@ -27,13 +28,15 @@ class IoInfo:
     """One input or output of an engine.
     `type` is ONNX's type string, "tensor(float)"; `dtype` is the element type of a tensor, "float32", and None for any
     other value. `shape` holds numbers, expressions such as "4*batch", and None where a size is unknown; it is None
-    itself where the rank is unknown. `optional` is True for an input that has a default."""
+    itself where the rank is unknown. `optional` is True for an input that has a default, Where a `State` takes
+    its place, `state` names the output that is an input's next value, or the input that an output is the next value of."""
 
     name: str
     type: str
     dtype: Optional[str]
     shape: Optional[tuple[Union[int, str, None], ...]]
     optional: bool
+    state: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,8 @@ def _inputs(given: Mapping[str, Any] | Sequence[Any], declared: Sequence[IoInfo]
 
 
 def _outputs(values: Mapping[str, Any], declared: Sequence[IoInfo]) -> dict[str, Any]:
-    """Returns the outputs in the model's order."""
-    return {io.name: from_value(values[io.name]) for io in declared}
+    """Returns the outputs in the model's order, without states."""
+    return {io.name: from_value(values[io.name]) for io in declared if not io.state}
 
 
 @contextlib.contextmanager
@@ -143,6 +146,18 @@ class Context:
         The array must be C-contiguous, aligned and of the shape that the run gives the output. Raises ValueError where
         its memory cannot be written into directly."""
         self._context.bind_output(name, None if array is None else tensor_to_write(array))
+
+    def bind_state(self, input: str, state: State) -> None:
+        """Makes the next runs read and change this state in the place of an input and of its output.
+        Of an engine that was built with `states` every one must be bound before a run. Where a run fails, states that
+        grow are as before. Raises `lathe.Error` E6001 (bad_argument) for an input that is no state, E4001 or E4002 for
+        another type or shape."""
+        self._context.bind_state(input, state._state)
+
+    def bind_states(self, states: Mapping[str, State]) -> None:
+        """Binds every state of a dict by the name of its input."""
+        for input, state in states.items():
+            self.bind_state(input, state)
 
     def output(self, name: str) -> Any:
         """Returns an output after `run()` on bound inputs."""
@@ -275,6 +290,13 @@ class Engine:
                 context._context.run_bound(limited)
         return context.profile()
 
+    def create_states(self, sizes: Optional[Mapping[str, int]] = None, *, capacity: int = 0) -> dict[str, State]:
+        """Returns a new state for each input that the option `states` named, by name.
+        `sizes` holds the sizes of the other symbols, {"batch_size": 1}; `capacity` is the greatest length of those that
+        grow, 0 for that of the build. Raises `lathe.Error` E6001 (bad_argument), naming the symbols that are missing."""
+        made = self._engine.create_states(dict(sizes or {}), capacity)
+        return {name: State(state) for name, state in made.items()}
+
     def create_context(self) -> Context:
         """Returns a new context, which has memory of its own.
         Where every input has a single shape and memory is not limited, the memory of a run is allocated now; otherwise
@@ -334,8 +356,9 @@ class Engine:
     def memory(self, shapes: Mapping[str, Iterable[int]]) -> dict[str, Any]:
         """Returns the peak bytes of a run of a fresh context at these input shapes.
         The keys are "weights", "activations", "workspace", "outputs", "data_dependent" (an upper bound) and their
-        "total". "uncounted" names the values that nothing bounds before the run; "records", no part of the total, is
-        what a context keeps about its steps. Raises `lathe.Error` E6001 (bad_argument) for symbols that the shapes
+        "total". "uncounted" names the values that nothing bounds before the run; "records" is what
+        a context keeps about its steps and "states" the memory of states after the run: neither is part of the total.
+        Raises `lathe.Error` E6001 (bad_argument) for symbols that the shapes
         leave open."""
         return self._engine.memory({name: tuple(shape) for name, shape in shapes.items()})
 
@@ -399,6 +422,8 @@ def build_options(
     precision: Literal["float32", "bfloat16", "bf16"] = "float32",
     numerics: Literal["normal", "strict"] = "normal",
     profiles: Optional[Mapping[str, Mapping[str, ShapeRange]]] = None,
+    states: Union[str, Mapping[str, str], None] = None,
+    state_capacity: int = 2048,
     refit: bool = False,
     portable: bool = True,
     verify_weights: bool = False,
@@ -431,6 +456,8 @@ def build_options(
     options.set_profiles(
         {name: {input: tuple(map(tuple, ranges)) for input, ranges in one.items()} for name, one in (profiles or {}).items()}
     )
+    options.set_states([(states, "")] if isinstance(states, str) else list((states or {}).items()))
+    options.state_capacity = state_capacity
     options.passes = passes.split(",") if isinstance(passes, str) else list(passes)
     options.allow_reference = allow_reference
     options.refit = refit
@@ -479,6 +506,9 @@ def build(
         precision: "float32", or "bfloat16" ("bf16") for products with constant weights: faster and less exact.
         numerics: "strict" gives each item of a batch the bits that it would have alone.
         profiles: the shapes that inputs may have, {"default": {"x": (min, opt, max)}}; others are refused, E4002.
+        states: inputs that stay where they are from run to run, with the outputs that are their next values, as shell
+            patterns: {"past_key_values.*": "present.*"}; "auto" finds them by names and types. See `State`.
+        state_capacity: the greatest length of states that grow.
         refit: weights may be exchanged later; no rewrite depends on their values.
         portable: a saved plan also opens on processors that lack the instructions it was built for; False makes it
             smaller.

@@ -128,6 +128,10 @@ void bind_output(GuardedContext& g, const std::string& name, std::optional<Tenso
   g.alone([&](Context& c) { c.bind_output(name, t.value_or(Tensor())); });
 }
 
+void bind_state_to(GuardedContext& g, const std::string& input, const State& s) {
+  g.alone([&](Context& c) { c.bind_state(input, s); });
+}
+
 nb::object output_of(GuardedContext& g, const std::string& name) {
   return g.alone([&](Context& c) { return to_python(owned(c.output(name))); });
 }
@@ -143,6 +147,8 @@ void bind_context(nb::module_& m) {
       .def("bind_input", &bind_input, nb::arg("name"), nb::arg("value").none(), "Makes runs read this value.")
       .def("bind_output", &bind_output, nb::arg("name"), nb::arg("tensor").none(),
            "Makes runs write into this tensor; None ends that.")
+      .def("bind_state", &bind_state_to, nb::arg("input"), nb::arg("state"),
+           "Makes runs read and change this state.")
       .def("output", &output_of, nb::arg("name"), "Returns an output after run_bound().")
       .def("on_tap", &GuardedContext::on_tap, nb::arg("listener").none(),
            "Calls listener(name, value) with the tapped values of the next runs; None ends that.")

@@ -25,6 +25,7 @@ nb::dict to_python(const IoInfo& io) {
                    : nb::object(nb::cast(std::string(name_of(io.element_type))));
   d["shape"] = shape_to_python(io.shape);
   d["optional"] = io.optional;
+  d["state"] = io.state.empty() ? nb::object(nb::none()) : nb::object(nb::cast(io.state));
   return d;
 }
 
@@ -77,6 +78,7 @@ nb::dict to_python(const MemoryInfo& info) {
   d["data_dependent"] = info.data_dependent;
   d["uncounted"] = info.uncounted;
   d["records"] = info.records;
+  d["states"] = info.states;
   d["total"] = info.total();
   return d;
 }
@@ -186,6 +188,19 @@ void set_profiles(BuildOptions& o, const nb::dict& profiles) {
   }
 }
 
+/// [(input, output)], glob patterns.
+void set_states(BuildOptions& o, const std::vector<std::pair<std::string, std::string>>& states) {
+  o.states.clear();
+  for (const auto& [input, output] : states) o.states.push_back({input, output});
+}
+
+nb::dict create_states(const PooledEngine& e, const std::map<std::string, int64_t>& sizes, int64_t capacity) {
+  nb::dict all;
+  for (auto& [name, state] : State::create_all(e.engine(), sizes, capacity))
+    all[name.c_str()] = nb::cast(state);
+  return all;
+}
+
 nb::dict profiles_of(const Engine& e) {
   nb::dict all;
   for (const ShapeProfile& p : e.profiles()) {
@@ -249,6 +264,9 @@ void bind_options(nb::module_& m) {
       .def_rw("numerics", &BuildOptions::numerics, "The Numerics of the engine.")
       .def("set_profiles", &set_profiles, nb::arg("profiles"),
            "Sets the optimization profiles: {name: {input: (min, opt, max)}}.")
+      .def("set_states", &set_states, nb::arg("states"),
+           "Sets the pairs of inputs and outputs that are states.")
+      .def_rw("state_capacity", &BuildOptions::state_capacity, "The greatest length of states that grow.")
       .def_rw("refit", &BuildOptions::refit, "True lets weights be exchanged later.")
       .def_rw("portable", &BuildOptions::portable, "True makes a saved plan open on lesser processors too.")
       .def_rw("verify_weights", &BuildOptions::verify_weights,
@@ -349,6 +367,8 @@ void bind_engine(nb::module_& m) {
       .def(
           "profiles", [](const PooledEngine& e) { return profiles_of(e.engine()); },
           "Returns the optimization profiles: {name: {input: (min, opt, max)}}.")
+      .def("create_states", &create_states, nb::arg("sizes"), nb::arg("capacity"),
+           "Returns the states of all inputs that are.")
       .def(
           "numerics", [](const PooledEngine& e) { return std::string(name_of(e.engine().numerics())); },
           "Returns \"normal\" or \"strict\".")

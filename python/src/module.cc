@@ -13,6 +13,7 @@ NB_MODULE(_lathe, m) {
   lathe::python::bind_values(m);
   lathe::python::bind_model(m);
   lathe::python::bind_profile(m);
+  lathe::python::bind_state(m);
   lathe::python::bind_context(m);
   lathe::python::bind_refit(m);
   lathe::python::bind_engine(m);

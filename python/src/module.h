@@ -25,6 +25,7 @@ void bind_values(nb::module_& m);
 void bind_model(nb::module_& m);
 void bind_profile(nb::module_& m);
 void bind_context(nb::module_& m);
+void bind_state(nb::module_& m);
 void bind_engine(nb::module_& m);
 void bind_tools(nb::module_& m);
 void bind_network(nb::module_& m);

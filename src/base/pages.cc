@@ -39,11 +39,30 @@ void supply_small_pages(void* p, size_t bytes) noexcept {
   supply_pages(static_cast<char*>(p) + huge, bytes - huge);
 }
 
-std::shared_ptr<void> zero_pages(size_t bytes) {
+namespace {
+
+std::shared_ptr<void> map_pages(size_t bytes, int protection) {
   if (bytes == 0) bytes = 1;
-  void* const p = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const p = ::mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return nullptr;
   return {p, [bytes](void* q) { ::munmap(q, bytes); }};
+}
+
+}  // namespace
+
+std::shared_ptr<void> zero_pages(size_t bytes) { return map_pages(bytes, PROT_READ); }
+
+std::shared_ptr<void> reserve_pages(size_t bytes) {
+  auto made = map_pages(bytes, PROT_READ | PROT_WRITE);
+#ifdef MADV_NOHUGEPAGE
+  // A huge page would be memory for much more than has been written.
+  if (made) ::madvise(made.get(), bytes, MADV_NOHUGEPAGE);
+#endif
+  return made;
+}
+
+void return_pages(void* p, size_t bytes) noexcept {
+  if (bytes > 0) ::madvise(p, bytes, MADV_DONTNEED);
 }
 
 }  // namespace lathe

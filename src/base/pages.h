@@ -18,6 +18,12 @@ void supply_pages(void* p, size_t bytes) noexcept;
 /// written costs more than it saves.
 void supply_small_pages(void* p, size_t bytes) noexcept;
 
+/// Returns address space for so many bytes, which are zeros; they take memory page by page as they are
+/// written. Null if the system refuses.
+std::shared_ptr<void> reserve_pages(size_t bytes);
+/// Makes such memory zeros again, which take no memory.
+void return_pages(void* p, size_t bytes) noexcept;
+
 /// Returns so many zeros to read, which take address space but no memory; null if the system refuses. Writing
 /// to them is a fault.
 std::shared_ptr<void> zero_pages(size_t bytes);

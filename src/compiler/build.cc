@@ -19,6 +19,7 @@
 #include "compiler/quantized_layout.h"
 #include "compiler/rewrites.h"
 #include "compiler/scaled_inputs.h"
+#include "compiler/states.h"
 #include "compiler/tap_restore.h"
 #include "compiler/unfold.h"
 #include "runtime/engine_impl.h"
@@ -106,6 +107,7 @@ Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& ex
   kernel_preference(options, extensions);  // reports wrong options before there is work
   plan_profiles(graph, options);
   likely_sizes(graph, options);
+  state_positions(graph, options);
   tuner_for(graph, options, extensions);
   report(options, "optimize", 0);
   const Tapped tapped(graph, options.taps);
@@ -186,8 +188,11 @@ Plan plan_optimized(Graph& graph, Folds folds, const TappedValues& taps, const S
   }
   // Last, for what is done to weights wants to see them.
   if (!options.refit) unfold_repeated(graph, folds, UnfoldFor::plans);
+  const std::vector<PlanState> states =
+      use_states(graph, state_positions(graph, options), options.state_capacity);
   Packing packing;
-  Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, packing, search);
+  Plan plan =
+      lower(graph, folds, taps, extensions.kernels(), preference, options.control, packing, search, states);
   plan.portable = options.portable;
   plan.profiles = plan_profiles(graph, options);
   record_arithmetic(plan, schemas, extensions.kernels());

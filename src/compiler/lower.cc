@@ -10,6 +10,7 @@
 #include "compiler/regions.h"
 #include "compiler/weights.h"
 #include "compiler/window_attributes.h"
+#include "plan/verify.h"
 #include "runtime/program.h"
 
 namespace lathe {
@@ -111,7 +112,9 @@ class GraphLowering {
   std::vector<std::string> reasons(NodeId last, NodeId reader) const;
   PlanStep describe(const Node& n, const std::vector<ValueId>& outputs);
   PlanStep describe(const Region& r);
-  Choice choose(PlanStep& step, bool by_reference) const;
+  Choice choose(PlanStep& step, bool by_reference);
+  Choice choose_as_it_is(PlanStep& step, bool by_reference) const;
+  void add(PlanStep step);
   bool is_by_reference(NodeId id) const {
     return all_.search.by_reference && all_.search.by_reference(graph_, id);
   }
@@ -120,6 +123,18 @@ class GraphLowering {
   uint32_t value_anywhere(ValueId v);
   uint32_t add_value(ValueId v, ValueRole role, MemorySpace space);
   bool is_constant(ValueId v) const { return graph_.value(v).is_constant(); }
+  bool grows(int32_t value) const {
+    return value >= 0 && all_.plan.grows_along(made_.values[static_cast<size_t>(value)]) >= 0;
+  }
+  bool has_growing(const PlanStep& step) const {
+    const auto is = [&](int32_t v) { return grows(v); };
+    return std::ranges::any_of(step.inputs, is) || std::ranges::any_of(step.outputs, is);
+  }
+  uint32_t dense(uint32_t value);
+  uint32_t dense_in(ValueId v, MemorySpace space) { return dense(value_in(v, space)); }
+  void make_dense(PlanStep& step);
+  uint32_t add_dense_value(uint32_t state, std::string_view suffix);
+  int32_t state_of(ValueId v, ValueRole role, MemorySpace space) const;
 
   Lowering& all_;
   const Graph& graph_;
@@ -129,6 +144,8 @@ class GraphLowering {
   std::map<std::pair<ValueId, MemorySpace>, uint32_t> index_;
   std::set<ValueId> averaged_;             // on the main path, over all pixels
   std::map<ValueId, uint32_t> row_means_;  // of values that are, the plan's value
+  std::map<uint32_t, uint32_t> dense_;     // of states that grow, the plan's value of a dense copy
+  std::vector<PlanStep> after_;            // what appends the results of the step that is made to states
 };
 
 uint32_t Lowering::graph(const Graph& g, std::vector<std::pair<ValueId, uint32_t>>& captures) {
@@ -169,7 +186,12 @@ PlanGraph GraphLowering::run() {
       throw e.at("build", graph_.node(id).name, graph_.node(id).op);
     }
   }
-  for (ValueId v : graph_.outputs()) made_.outputs.push_back(value_in(v, host_memory));
+  for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+    const uint32_t v = value_in(graph_.outputs()[i], host_memory);
+    const int32_t state = made_.values[v].state;
+    const bool is_new = state >= 0 && all_.plan.states[static_cast<size_t>(state)].output == i;
+    made_.outputs.push_back(is_new ? v : dense(v));
+  }
   for (ValueId v : all_.taps_of(graph_)) value_in(v, host_memory);
   return std::move(made_);
 }
@@ -253,14 +275,26 @@ void GraphLowering::lower(NodeId id) {
   add_row_means(n, n.outputs, step);
   step.unfused = reasons(id, id);
   const Choice choice = choose(step, is_by_reference(id));
+  const bool is_dense = !has_growing(step);
   const MemorySpace space = all_.space_of(*choice.kernel);
   if (!row_means_for(n))
     for (size_t i = 0; i < n.inputs.size(); ++i)
-      if (n.inputs[i] != no_id) step.inputs[i] = static_cast<int32_t>(value_in(n.inputs[i], space));
+      if (n.inputs[i] != no_id) {
+        const uint32_t in = value_in(n.inputs[i], space);
+        step.inputs[i] = static_cast<int32_t>(is_dense ? dense(in) : in);
+      }
   add_bodies(n, step);
   if (space == host_memory) all_.packing.add(all_.plan, made_, step, *choice.kernel, choice.op);
   place_outputs(n, *choice.kernel, space, step);
+  add(std::move(step));
+}
+
+void GraphLowering::add(PlanStep step) {
   made_.steps.push_back(std::move(step));
+  for (PlanStep& s : std::exchange(after_, {})) {
+    choose_as_it_is(s, false);
+    made_.steps.push_back(std::move(s));
+  }
 }
 
 void GraphLowering::lower(const Region& r) {
@@ -275,7 +309,7 @@ void GraphLowering::add_step(const Region& r) {
   if (choice.kernel->memory != host_memory)
     throw Error(Code::internal, "build", "a kernel in host memory for fused operators", choice.kernel->name);
   all_.packing.add(all_.plan, made_, step, *choice.kernel, choice.op);
-  made_.steps.push_back(std::move(step));
+  add(std::move(step));
 }
 
 /// Adds steps that compute what taps read of a region's inside.
@@ -301,7 +335,78 @@ void GraphLowering::lower_for_taps(const Region& r) {
   }
 }
 
-Choice GraphLowering::choose(PlanStep& step, bool by_reference) const {
+/// Where no kernel takes the states that a node reads or makes, it gets dense copies and makes dense tensors.
+Choice GraphLowering::choose(PlanStep& step, bool by_reference) {
+  if (has_growing(step)) {
+    try {
+      return choose_as_it_is(step, by_reference);
+    } catch (const Error& e) {
+      if (e.code() != Code::build_no_kernel) throw;
+      make_dense(step);
+    }
+  }
+  return choose_as_it_is(step, by_reference);
+}
+
+void GraphLowering::make_dense(PlanStep& step) {
+  for (int32_t& v : step.inputs)
+    if (grows(v)) v = static_cast<int32_t>(dense(static_cast<uint32_t>(v)));
+  for (int32_t& v : step.outputs) {
+    if (!grows(v)) continue;
+    const auto made = static_cast<uint32_t>(v);
+    const PlanState& state = all_.plan.states[static_cast<size_t>(made_.values[made].state)];
+    v = static_cast<int32_t>(add_dense_value(made, ".joined"));
+    PlanStep s;
+    s.op = "Append";
+    s.domain = "lathe";
+    s.node = made_.values[made].name;
+    s.attributes.set("axis", static_cast<int64_t>(state.axis));
+    s.attributes.set("joined", int64_t{1});
+    s.inputs = {static_cast<int32_t>(made_.inputs[state.input]), v};
+    s.outputs = {static_cast<int32_t>(made)};
+    after_.push_back(std::move(s));
+  }
+}
+
+/// The value itself, or a dense copy of a state that grows.
+uint32_t GraphLowering::dense(uint32_t value) {
+  if (!grows(static_cast<int32_t>(value))) return value;
+  if (const auto at = dense_.find(value); at != dense_.end()) return at->second;
+  const uint32_t copy = add_dense_value(value, ".dense");
+  PlanStep s;
+  s.op = "Contiguous";
+  s.domain = "lathe";
+  s.node = made_.values[value].name;
+  s.attributes.set("axis", static_cast<int64_t>(all_.plan.grows_along(made_.values[value])));
+  s.inputs = {static_cast<int32_t>(value)};
+  s.outputs = {static_cast<int32_t>(copy)};
+  choose_as_it_is(s, false);
+  made_.steps.push_back(std::move(s));
+  return dense_[value] = copy;
+}
+
+uint32_t GraphLowering::add_dense_value(uint32_t state, std::string_view suffix) {
+  PlanValue v = made_.values[state];
+  v.name += suffix;
+  v.role = ValueRole::computed;
+  v.state = -1;
+  made_.values.push_back(std::move(v));
+  return static_cast<uint32_t>(made_.values.size() - 1);
+}
+
+/// Which state a value of the main graph is.
+int32_t GraphLowering::state_of(ValueId v, ValueRole role, MemorySpace space) const {
+  if (graph_.parent() || space != host_memory) return -1;
+  for (size_t i = 0; i < all_.plan.states.size(); ++i) {
+    const PlanState& s = all_.plan.states[i];
+    const bool is_old = role == ValueRole::input && graph_.inputs()[s.input] == v,
+               is_new = role == ValueRole::computed && graph_.outputs()[s.output] == v;
+    if (is_old || is_new) return static_cast<int32_t>(i);
+  }
+  return -1;
+}
+
+Choice GraphLowering::choose_as_it_is(PlanStep& step, bool by_reference) const {
   const StepQuery query(all_.plan, made_, step, all_.preference.isa);
   Preference preference = all_.preference;
   if (by_reference) preference.backends = {"reference"};
@@ -317,7 +422,7 @@ PlanStep GraphLowering::describe(const Region& r) {
   PlanStep s;
   const auto operands = [&] {
     std::vector<int32_t> list;
-    for (ValueId v : r.operands) list.push_back(static_cast<int32_t>(value_in(v, host_memory)));
+    for (ValueId v : r.operands) list.push_back(static_cast<int32_t>(dense_in(v, host_memory)));
     return list;
   };
   if (r.anchor != no_id) {
@@ -367,16 +472,17 @@ void GraphLowering::add_bodies(const Node& n, PlanStep& step) {
   for (const Body& b : n.bodies) {
     std::vector<std::pair<ValueId, uint32_t>> captures;
     PlanBody body{b.name, all_.graph(*b.graph, captures), {}};
-    for (auto [outer, inner] : captures) body.captures.emplace_back(value_in(outer, host_memory), inner);
+    for (auto [outer, inner] : captures) body.captures.emplace_back(dense_in(outer, host_memory), inner);
     step.bodies.push_back(std::move(body));
   }
 }
 
 void GraphLowering::place_outputs(const Node& n, const Kernel& kernel, MemorySpace space, PlanStep& step) {
   for (size_t i = 0; i < n.outputs.size(); ++i) {
-    if (n.outputs[i] == no_id) continue;
+    if (n.outputs[i] == no_id || space == host_memory) continue;
     const auto index = static_cast<uint32_t>(step.outputs[i]);
     made_.values[index].memory = space;
+    made_.values[index].state = -1;
     index_.erase({n.outputs[i], host_memory});
     index_[{n.outputs[i], space}] = index;
   }
@@ -393,6 +499,7 @@ uint32_t GraphLowering::add_value(ValueId v, ValueRole role, MemorySpace space) 
   p.type = plan_type(info.type);
   p.role = role;
   p.memory = space;
+  p.state = state_of(v, role, space);
   if (info.constant && role != ValueRole::captured)
     p.weight = static_cast<int32_t>(all_.weights.add(info.constant, info.name, source_of(graph_, v)));
   const auto index = static_cast<uint32_t>(made_.values.size());
@@ -416,6 +523,7 @@ uint32_t GraphLowering::value_in(ValueId v, MemorySpace space) {
   uint32_t from = value_anywhere(v);
   // Devices do not talk to each other: the way leads through the host.
   if (space != host_memory && made_.values[from].memory != host_memory) from = value_in(v, host_memory);
+  from = dense(from);
   const uint32_t to = add_value(v, ValueRole::computed, space);
   PlanStep copy;
   copy.op = "Copy";
@@ -424,6 +532,27 @@ uint32_t GraphLowering::value_in(ValueId v, MemorySpace space) {
   copy.outputs = {static_cast<int32_t>(to)};
   made_.steps.push_back(std::move(copy));
   return to;
+}
+
+/// A new value of a state is made elsewhere and copied in the end where the old one is read too late.
+/// Elements that are written into the old one leave no choice.
+void settle_states(Plan& plan) {
+  const PlanGraph& main = plan.graphs[0];
+  for (PlanState& s : plan.states) {
+    if (s.update == PlanState::Update::append || s.update == PlanState::Update::copy) continue;
+    const PlanStep* const late = late_reader(plan, s);
+    const bool is_output = std::ranges::find(main.outputs, main.inputs[s.input]) != main.outputs.end();
+    if (!late && !is_output) continue;
+    const std::string& name = main.values[main.inputs[s.input]].name;
+    if (s.update == PlanState::Update::write)
+      throw Error(Code::build_bad_state, "build",
+                  name + " to be read before " + main.values[main.outputs[s.output]].name +
+                      " is written in its place",
+                  late ? "a node that reads it afterwards" : "an output of the graph that it is",
+                  "leave it out of the states")
+          .at("build", late ? late->node : name, late ? late->op : "");
+    s.update = PlanState::Update::copy;
+  }
 }
 
 /// Where the sizes of the symbols are read from.
@@ -465,8 +594,10 @@ std::string onnx_text(const ValueType& t) {
 }
 
 Plan lower(const Graph& graph, const Folds& folds, const TappedValues& taps, const KernelCatalog& kernels,
-           const Preference& preference, RunControl* control, Packing& packing, const Search& search) {
+           const Preference& preference, RunControl* control, Packing& packing, const Search& search,
+           std::vector<PlanState> states) {
   Plan plan;
+  plan.states = std::move(states);
   plan.isa = plan.built_for = preference.isa;
   plan.refit = preference.refit;
   plan.strict = preference.strict;
@@ -474,6 +605,7 @@ Plan lower(const Graph& graph, const Folds& folds, const TappedValues& taps, con
   Lowering lowering(plan, folds, taps, kernels, preference, control, packing, search);
   std::vector<std::pair<ValueId, uint32_t>> captures;
   lowering.graph(graph, captures);
+  settle_states(plan);
   plan.symbols = symbols_of(plan.graphs[0]);
   plan.metadata = graph.metadata;
   plan.producer = graph.producer_name;

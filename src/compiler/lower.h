@@ -15,9 +15,11 @@ namespace lathe {
 /// Values to keep for taps, by the graph (or body) that they are in.
 using TappedValues = std::map<const Graph*, std::vector<ValueId>>;
 
-/// What the kernels want packed is noted in `packing`, which has to run before the plan does.
+/// What the kernels want packed is noted in `packing`, which has to run before the plan does. Throws, for the
+/// states, build_bad_state where the old value is still read when the new one has been written.
 Plan lower(const Graph& graph, const Folds& folds, const TappedValues& taps, const KernelCatalog& kernels,
-           const Preference& preference, RunControl* control, Packing& packing, const Search& search = {});
+           const Preference& preference, RunControl* control, Packing& packing, const Search& search = {},
+           std::vector<PlanState> states = {});
 
 /// "tensor(float)", "seq(tensor(int64))": how ONNX writes a type.
 std::string onnx_text(const ValueType& type);

@@ -108,6 +108,10 @@ class KernelContext : public Workers {
   virtual const Value& value(size_t i) const = 0;
   /// A tensor input. Its data() is null if the kernel reads `packed(i)` instead.
   const Tensor& in(size_t i) const { return value(i).tensor(); }
+  /// Of an input that is a state which grows (PlanState): the number of indices along its axis that its
+  /// memory has, whatever its shape says. What is at one index of the axes before that one is so many indices
+  /// apart from the next. 0: the input is dense.
+  virtual int64_t capacity(size_t /*i*/) const { return 0; }
   /// The tensor that this kernel's `pack` made of a constant input at build time; null if there is none.
   virtual const Tensor* packed(size_t /*i*/) const { return nullptr; }
 
@@ -165,6 +169,7 @@ struct KernelQuery {
     DataType type = DataType::undefined;  // undefined: not a tensor
     std::optional<SymShape> shape;
     const Tensor* constant = nullptr;  // the contents, if the builder knows them
+    int32_t grows_along = -1;          // of a state that is not dense: its axis (KernelContext::capacity)
   };
   std::span<const Operand> inputs;
   std::span<const Operand> outputs;
@@ -231,6 +236,13 @@ struct Kernel {
   /// Output 0 may be the memory of any input of its type and shape: each element is read before the same one
   /// is written, and not afterwards.
   bool overwrites = false;
+  /// The inputs (bit i) that may be states which are not dense: run asks for KernelContext::capacity.
+  uint32_t takes_states = 0;
+  /// An output that run writes behind an input where that is a state: of its elements only the new ones.
+  struct Appended {
+    uint8_t input = 0, output = 0;
+  };
+  std::vector<Appended> appends = {};
   /// Operands may be subviews at the offsets of `subviews`: run copies only those that are not.
   SubviewsOf subviews_of = SubviewsOf::none;
 

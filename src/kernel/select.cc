@@ -17,6 +17,7 @@ Support supports(const Kernel& k, const void* op, const KernelQuery& r) {
   if (k.isa > r.isa) return Support::no("needs " + std::string(name_of(k.isa)));
   if (k.memory != host_memory && !fits_device(r))
     return Support::no("only tensors of numbers live on the device");
+  if (Support can = supports_states(k, r); !can.accepted) return can;
   Support can = k.supports ? k.supports(op, r) : Support::yes();
   if (!can.accepted || !k.is_preferred) return can;
   Support should = k.is_preferred(op, r);
@@ -24,6 +25,20 @@ Support supports(const Kernel& k, const void* op, const KernelQuery& r) {
 }
 
 }  // namespace
+
+Support supports_states(const Kernel& k, const KernelQuery& r) {
+  const auto takes = [&](size_t i) { return i < 32 && (k.takes_states >> i & 1) != 0; };
+  for (size_t i = 0; i < r.inputs.size(); ++i)
+    if (r.inputs[i].grows_along >= 0 && !takes(i)) return Support::no("reads dense tensors, not a state");
+  for (size_t o = 0; o < r.outputs.size(); ++o) {
+    const auto appends = [&](const Kernel::Appended& a) {
+      return a.output == o && a.input < r.inputs.size() && r.inputs[a.input].grows_along >= 0;
+    };
+    if (r.outputs[o].grows_along >= 0 && std::ranges::none_of(k.appends, appends))
+      return Support::no("does not append to a state");
+  }
+  return Support::yes();
+}
 
 std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& codec,
                                        const Attributes& attributes, const Tunables& tunables) {
@@ -54,6 +69,7 @@ std::vector<Tactic> tactics_for(const KernelCatalog& kernels, std::string_view b
     if (k->backend != backend || k->isa < min_isa || k->isa > query.isa) continue;
     const auto decoded = decode_for(*k, *codec, attributes);
     if (k->supports && !k->supports(decoded.get(), query).accepted) continue;
+    if (!supports_states(*k, query).accepted) continue;
     list.push_back({k});
     if (!k->tactics || !k->tuned) continue;
     for (Tunables& t : k->tactics(decoded.get(), query)) list.push_back({k, std::move(t)});

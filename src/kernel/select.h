@@ -22,6 +22,9 @@ struct Choice {
   std::vector<std::string> refusals;  // "softmax.avx512: only float32"
 };
 
+/// Returns whether a kernel takes those operands that are states which grow in place.
+Support supports_states(const Kernel& kernel, const KernelQuery& query);
+
 /// The operator as the struct that the kernel reads.
 std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& codec,
                                        const Attributes& attributes, const Tunables& tunables = {});

@@ -43,6 +43,21 @@ struct PlanValue {
   MemorySpace memory = host_memory;
   /// The memory of this value is that of another one (Reshape of it): -1 when it has its own.
   int32_t alias_of = -1;
+  /// It is the old or the new value of this one of Plan::states, in the memory of that; -1: of none.
+  int32_t state = -1;
+};
+
+/// A value that lives from one run to the next, in memory of the caller (lathe/state.h): an output of the
+/// main graph becomes an input of the next run where it is.
+struct PlanState {
+  /// How a run makes the new value. `append`: a step writes behind the old one along `axis`. `write`: a step
+  /// writes some of its elements (TensorScatter). `replace`: a step writes all of them. `copy`: it is made
+  /// elsewhere, since the old one is still read, and copied when the run ends.
+  enum class Update : uint8_t { append, write, replace, copy };
+  uint32_t input = 0, output = 0;  // which of the main graph's
+  Update update = Update::copy;
+  int32_t axis = -1;     // append: the one that grows
+  int64_t capacity = 0;  // append: the greatest length
 };
 
 struct PlanBody {
@@ -159,7 +174,13 @@ struct Plan {
   };
   std::vector<Tap> taps;
   std::vector<PlanProfile> profiles;  // none: any shapes that the inputs declare
+  std::vector<PlanState> states;
   std::string producer, description;
+
+  /// Returns the axis along which a value of the main graph grows in place; -1 if it is dense.
+  int32_t grows_along(const PlanValue& v) const {
+    return v.state < 0 ? -1 : states[static_cast<size_t>(v.state)].axis;
+  }
 };
 
 }  // namespace lathe

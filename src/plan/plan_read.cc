@@ -66,6 +66,11 @@ class Reader {
                                enumerator<DataType>(w->type(), data_type_count, "an element type"),
                                dims(w->dims()), w->checksum()});
     });
+    each(p.states(), [&](const format::State* s) {
+      plan.states.push_back({s->input(), s->output(),
+                             enumerator<PlanState::Update>(s->update(), 4, "an update of a state"), s->axis(),
+                             s->capacity()});
+    });
     plan.backends = texts(p.backends());
     plan.producer = text(p.producer());
     plan.description = text(p.description());
@@ -92,6 +97,7 @@ class Reader {
     made.weight = v.weight();
     made.memory = v.memory();
     made.alias_of = v.alias_of();
+    made.state = v.state();
     return made;
   }
   PlanStep step(const format::Step& s) {

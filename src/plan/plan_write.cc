@@ -31,12 +31,15 @@ class Writer {
       const auto dims = b_.CreateVector(w.shape.data(), w.shape.size());
       return format::CreateBuiltIn(b_, name, static_cast<uint8_t>(w.type), dims, w.checksum);
     });
+    const auto states = list(plan.states, [&](const PlanState& s) {
+      return format::CreateState(b_, s.input, s.output, static_cast<uint8_t>(s.update), s.axis, s.capacity);
+    });
     const auto backends = b_.CreateVectorOfStrings(plan.backends);
     const auto producer = b_.CreateString(plan.producer), description = b_.CreateString(plan.description);
     b_.Finish(format::CreatePlan(b_, graphs, b_.CreateVector(weights), symbols,
                                  static_cast<uint8_t>(plan.isa), backends, metadata, taps, producer,
                                  description, plan.portable, plan.refit, plan.strict, b_.CreateVector(likely),
-                                 profiles, built_in));
+                                 profiles, built_in, states));
     return {reinterpret_cast<const char*>(b_.GetBufferPointer()), b_.GetSize()};
   }
 
@@ -74,7 +77,7 @@ class Writer {
   flatbuffers::Offset<format::Value> value(const PlanValue& v) {
     const auto name = b_.CreateString(v.name);
     return format::CreateValue(b_, name, type(v.type), static_cast<uint8_t>(v.role), v.weight, v.memory,
-                               v.alias_of);
+                               v.alias_of, v.state);
   }
   flatbuffers::Offset<format::Body> body(const PlanBody& body) {
     std::vector<format::Capture> captures;

@@ -14,6 +14,7 @@ class Verifier {
   void run() {
     require(!plan_.graphs.empty(), "a main graph", "none");
     for (size_t i = 0; i < plan_.weights.size(); ++i) recipe(plan_.weights[i].recipe, i);
+    for (size_t i = 0; i < plan_.states.size(); ++i) state(i);
     for (graph_ = 0; graph_ < plan_.graphs.size(); ++graph_) graph(plan_.graphs[graph_]);
     const PlanGraph& main = plan_.graphs[0];
     for (const auto& s : plan_.symbols) require(s.input < main.inputs.size(), "symbols of inputs", s.name);
@@ -38,6 +39,37 @@ class Verifier {
     if (r.kind == WeightRecipe::Kind::fold)
       require(r.output < r.outputs.size() && r.outputs[r.output] != DataType::undefined,
               "a wanted output of a fold", std::to_string(r.output));
+  }
+  /// Checks a state, of which no other has input or output, and that the values name it.
+  void state(size_t i) const {
+    const PlanState& s = plan_.states[i];
+    const PlanGraph& main = plan_.graphs[0];
+    const std::string which = "state " + std::to_string(i);
+    const auto names_it = [&](const std::vector<uint32_t>& list, uint32_t at) {
+      return at < list.size() && list[at] < main.values.size() &&
+             main.values[list[at]].state == static_cast<int32_t>(i);
+    };
+    require(names_it(main.inputs, s.input) && names_it(main.outputs, s.output),
+            "an input and an output that are a state", which);
+    const PlanValue &before = main.values[main.inputs[s.input]], &after = main.values[main.outputs[s.output]];
+    require(before.role == ValueRole::input && after.role == ValueRole::computed && before.alias_of < 0 &&
+                before.weight < 0,
+            "a state that is computed", which);
+    require(std::ranges::count(main.outputs, main.outputs[s.output]) == 1 &&
+                std::ranges::count(main.outputs, main.inputs[s.input]) == 0,
+            "a state that is no other output", which);
+    const auto is_state = [&](const PlanValue& v) {
+      return v.type.is_tensor() && v.type.shape && bits_of(v.type.elem) >= 8 && v.memory == host_memory;
+    };
+    require(is_state(before) && is_state(after) && before.type.elem == after.type.elem &&
+                before.type.shape->size() == after.type.shape->size(),
+            "a state of tensors of one type and rank", which);
+    const bool grows = s.update == PlanState::Update::append;
+    require(grows ? s.axis >= 0 && static_cast<size_t>(s.axis) < before.type.shape->size() && s.capacity > 0
+                  : s.axis == -1,
+            "the axis and the capacity of a state", which);
+    const bool written = s.update == PlanState::Update::write || s.update == PlanState::Update::replace;
+    require(!written || !late_reader(plan_, s), "a state that is read before it is written", which);
   }
   void profile(const PlanProfile& p) const {
     const PlanGraph& main = plan_.graphs[0];
@@ -69,6 +101,9 @@ class Verifier {
   void value(const PlanGraph& g, size_t i) {
     const PlanValue& v = g.values[i];
     require(v.memory <= plan_.backends.size(), "memory of a known device", v.name);
+    require(v.state >= -1 && v.state < static_cast<int64_t>(plan_.states.size()) &&
+                (v.state < 0 || is_of_state(g, i)),
+            "a state's values in its input and its output", v.name);
     require(v.role == ValueRole::computed || v.alias_of < 0, "aliases among computed values", v.name);
     require(v.weight < static_cast<int64_t>(plan_.weights.size()), "a weight", v.name);
     if (v.role == ValueRole::constant) {
@@ -81,6 +116,11 @@ class Verifier {
               v.name);
     }
     made_[i] = v.role == ValueRole::constant || v.role == ValueRole::captured;
+  }
+
+  bool is_of_state(const PlanGraph& g, size_t i) const {
+    const PlanState& s = plan_.states[static_cast<size_t>(g.values[i].state)];
+    return graph_ == 0 && (g.inputs[s.input] == i || g.outputs[s.output] == i);
   }
 
   void step(const PlanGraph& g, const PlanStep& s) {
@@ -113,7 +153,9 @@ class Verifier {
     }
     if (s.epilogue) epilogue(g, s);
     if (s.kernel.empty())
-      require(s.inputs.size() == 1 && s.outputs.size() == 1 && s.inputs[0] >= 0 && s.outputs[0] >= 0,
+      require(s.inputs.size() == 1 && s.outputs.size() == 1 && s.inputs[0] >= 0 && s.outputs[0] >= 0 &&
+                  plan_.grows_along(g.values[static_cast<size_t>(s.inputs[0])]) < 0 &&
+                  plan_.grows_along(g.values[static_cast<size_t>(s.outputs[0])]) < 0,
               "a copy of one value", "another step");
     node_.clear();
   }
@@ -132,8 +174,9 @@ class Verifier {
                   is_numbers(g.values[static_cast<size_t>(v)]),
               "operands made by earlier steps", std::to_string(v));
   }
-  static bool is_numbers(const PlanValue& v) {
-    return v.type.is_tensor() && is_number(v.type.elem) && v.memory == host_memory;
+  bool is_numbers(const PlanValue& v) const {
+    return v.type.is_tensor() && is_number(v.type.elem) && v.memory == host_memory &&
+           plan_.grows_along(v) < 0;
   }
 
   void body(const PlanGraph& g, const PlanBody& b) {
@@ -146,7 +189,7 @@ class Verifier {
     for (auto [outer, in] : b.captures)
       require(outer < g.values.size() && made_[outer] && in < inner.values.size() &&
                   inner.values[in].role == ValueRole::captured && g.values[outer].memory == host_memory &&
-                  inner.values[in].memory == host_memory,
+                  plan_.grows_along(g.values[outer]) < 0 && inner.values[in].memory == host_memory,
               "captures of values that are made, in host memory", std::to_string(outer));
   }
 
@@ -172,5 +215,34 @@ class Verifier {
 }  // namespace
 
 void verify(const Plan& plan) { Verifier(plan).run(); }
+
+const PlanStep* late_reader(const Plan& plan, const PlanState& state) {
+  const PlanGraph& g = plan.graphs[0];
+  const uint32_t before = g.inputs[state.input], after = g.outputs[state.output];
+  std::vector<bool> is_old(g.values.size());
+  is_old[before] = true;
+  const auto old = [&](int32_t v) {
+    return v >= 0 && static_cast<size_t>(v) < is_old.size() && is_old[static_cast<size_t>(v)];
+  };
+  bool written = false;
+  for (const PlanStep& s : g.steps) {
+    const bool writes = std::ranges::find(s.outputs, static_cast<int32_t>(after)) != s.outputs.end();
+    const bool some = writes && state.update == PlanState::Update::write && !s.inputs.empty() &&
+                      s.inputs[0] == static_cast<int32_t>(before);
+    size_t reads = static_cast<size_t>(std::ranges::count_if(s.inputs, old)) - (some ? 1 : 0);
+    if (s.epilogue) reads += static_cast<size_t>(std::ranges::count_if(s.epilogue->operands, old));
+    for (const PlanBody& b : s.bodies)
+      reads += static_cast<size_t>(std::ranges::count_if(
+          b.captures, [&](auto c) { return c.first < is_old.size() && is_old[c.first]; }));
+    if (reads > 0 && (written || writes)) return &s;
+    written |= writes;
+    for (int32_t v : s.outputs)
+      if (v >= 0 && static_cast<size_t>(v) < is_old.size() && v != static_cast<int32_t>(after)) {
+        const int32_t alias = g.values[static_cast<size_t>(v)].alias_of;
+        if (old(alias)) is_old[static_cast<size_t>(v)] = true;
+      }
+  }
+  return nullptr;
+}
 
 }  // namespace lathe

@@ -6,7 +6,7 @@ SymbolSizes symbol_sizes(const Program& program, const MemoryPlan& main) {
   SymbolSizes sizes;
   for (const Plan::Symbol& s : program.plan().symbols) {
     const Slot& slot = main.slots[program.graph(0).plan->inputs[s.input]];
-    if (slot.known && s.axis < slot.shape.size()) sizes[s.name] = slot.shape[s.axis];
+    if (s.axis < slot.shape.size()) sizes[s.name] = slot.shape[s.axis];
   }
   return sizes;
 }

@@ -1,6 +1,7 @@
 #include "runtime/engine_impl.h"
 #include "runtime/float_state.h"
 #include "runtime/profile_reserve.h"
+#include "runtime/state_impl.h"
 
 namespace lathe {
 namespace {
@@ -18,6 +19,11 @@ Value detached(const Value& v, MemoryCharge& charge) {
   return v.tensor().clone();
 }
 
+[[noreturn]] void refuse_state(const std::string& output) {
+  throw Error(Code::bad_argument, "run", "an output that is no state", "'" + output + "'",
+              "the state that is bound to its input has it: State::tensor");
+}
+
 }  // namespace
 
 struct Context::Impl {
@@ -28,6 +34,7 @@ struct Context::Impl {
         work(std::make_unique<Work>(engine->program)),
         inputs(engine->inputs.size()),
         bound(engine->outputs.size()),
+        states(engine->program.plan().states.size()),
         sizes(engine->validator.no_sizes()) {
     prepare();
   }
@@ -97,6 +104,75 @@ struct Context::Impl {
     std::atomic<bool>& busy_;
   };
 
+  /// The states of one run: theirs to change until it ends.
+  class StateTurn {
+   public:
+    explicit StateTurn(Impl& i) : impl_(i) {
+      const Plan& plan = i.engine->program.plan();
+      for (; taken_ < i.states.size(); ++taken_) {
+        const std::string& name = i.engine->inputs[plan.states[taken_].input].name;
+        const auto refuse = [&](Code code, std::string expected, std::string got, std::string remedy) {
+          give_back();
+          throw Error(code, "run", std::move(expected), std::move(got), std::move(remedy))
+              .at("run", name, "");
+        };
+        State::Impl* const s = i.states[taken_].get();
+        if (!s) refuse(Code::run_missing_input, "a state", "none", "bind one: Context::bind_state");
+        if (s->in_use.exchange(true, std::memory_order_acquire))
+          refuse(Code::bad_argument, "a state that no run uses",
+                 "one that another run uses, or another input", "make a state for each");
+        if (s->changed_by_failed_run) {
+          s->in_use.store(false, std::memory_order_release);
+          refuse(Code::bad_argument, "a state as a run has left it", "one that a failed run may have changed",
+                 "assign or clear it");
+        }
+      }
+      std::vector<StateMemory>& run = i.state().states;
+      run.resize(taken_);
+      for (size_t k = 0; k < taken_; ++k) {
+        const State::Impl& s = *i.states[k];
+        run[k].data = s.memory.get();
+        run[k].capacity = s.capacity;
+        run[k].shape = s.shape;
+      }
+    }
+    StateTurn(const StateTurn&) = delete;
+    StateTurn& operator=(const StateTurn&) = delete;
+    ~StateTurn() {
+      const Plan& plan = impl_.engine->program.plan();
+      for (size_t k = 0; k < taken_; ++k) {
+        State::Impl& s = *impl_.states[k];
+        if (done_)
+          s.shape = impl_.state().states[k].shape;
+        else if (begun_ && plan.states[k].update != PlanState::Update::append)
+          s.changed_by_failed_run = true;
+      }
+      give_back();
+    }
+    /// Puts the states where the other inputs are.
+    void enter(std::span<Value> in) const {
+      const Plan& plan = impl_.engine->program.plan();
+      for (size_t k = 0; k < taken_; ++k) {
+        Value& v = in[plan.states[k].input];
+        if (!v.empty())
+          throw Error(Code::run_bad_input, "run", "no value, since it is a state", "one",
+                      "bind_state, or State::assign for its elements")
+              .at("run", impl_.engine->inputs[plan.states[k].input].name, "");
+        v = impl_.states[k]->view();
+      }
+    }
+    void begin() { begun_ = true; }
+    void done() { done_ = true; }
+
+   private:
+    void give_back() {
+      while (taken_ > 0) impl_.states[--taken_]->in_use.store(false, std::memory_order_release);
+    }
+    Impl& impl_;
+    size_t taken_ = 0;
+    bool begun_ = false, done_ = false;
+  };
+
   /// Fills in defaults and checks everything before anything runs.
   void accept(std::span<Value> in) {
     sizes.forget();
@@ -150,17 +226,27 @@ struct Context::Impl {
   /// Bytes of the outputs whose shapes are known.
   uint64_t bytes_of_outputs(const MemoryPlan& l) const {
     uint64_t bytes = 0;
-    for (uint32_t v : engine->program.plan().graphs[0].outputs)
-      if (l.slots[v].place == Slot::Place::output) bytes += aligned_size(l.slots[v].bytes());
+    const std::vector<uint32_t>& outputs = engine->program.plan().graphs[0].outputs;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (is_returned(i, l.slots[outputs[i]])) bytes += aligned_size(l.slots[outputs[i]].bytes());
     return bytes;
+  }
+  /// Returns whether an output is a tensor that a run can make where it is returned.
+  bool is_returned(size_t output, const Slot& s) const {
+    return s.known && s.place == Slot::Place::output && engine->outputs[output].state.empty();
   }
 
   /// Runs into new memory, which the outputs own. It counts as the context's until it is returned.
   std::vector<Value> run_detached(std::vector<Value> in, RunControl* control) {
     const Turn turn(*this);
     take_weights();
+    StateTurn states(*this);
+    states.enter(in);
     accept(in);
-    return with_contradictions([&] { return run_accepted(in, control); });
+    states.begin();
+    auto results = with_contradictions([&] { return run_accepted(in, control); });
+    states.done();
+    return results;
   }
   std::vector<Value> run_accepted(std::span<const Value> in, RunControl* control) {
     MemoryCharge charge(state().account);
@@ -174,7 +260,7 @@ struct Context::Impl {
     }
     for (size_t i = 0; i < fresh.size(); ++i) {
       const Slot& s = l.slots[engine->program.plan().graphs[0].outputs[i]];
-      if (s.place == Slot::Place::output) fresh[i] = Tensor(s.type, s.shape);
+      if (is_returned(i, s)) fresh[i] = Tensor(s.type, s.shape);
     }
     execute(in, fresh, control);
     std::vector<Value> results;
@@ -192,6 +278,7 @@ struct Context::Impl {
   uint64_t peak_before = 0;  // bytes that were held at most with other weights
   std::vector<Value> inputs;
   std::vector<Tensor> bound;
+  std::vector<std::shared_ptr<State::Impl>> states;  // by state of the plan; null: not bound
   InputValidator::Sizes sizes;
   std::atomic<bool> busy{false};
   std::vector<Value> given;  // the bound inputs, with defaults filled in, of the run that is going on
@@ -210,7 +297,8 @@ NamedValues Context::run(const NamedValues& inputs, RunControl* control) {
   std::vector<Value> out = impl_->run_detached(std::move(in), control);
   NamedValues named;
   for (size_t i = 0; i < out.size(); ++i)
-    named.insert_or_assign(impl_->engine->outputs[i].name, std::move(out[i]));
+    if (impl_->engine->outputs[i].state.empty())
+      named.insert_or_assign(impl_->engine->outputs[i].name, std::move(out[i]));
   return named;
 }
 
@@ -230,6 +318,7 @@ void Context::bind_input(std::string_view name, Value v) {
 void Context::bind_output(std::string_view name, Tensor t) {
   const size_t i = impl_->engine->output_index(name);
   const IoInfo& info = impl_->engine->outputs[i];
+  if (!info.state.empty()) refuse_state(info.name);
   if (t.defined() && t.type() != info.element_type)
     throw Error(Code::run_bad_input, "run", "memory for " + info.type, describe(t)).at("run", info.name, "");
   impl_->bound[i] = std::move(t);
@@ -239,8 +328,37 @@ void Context::run(RunControl* control) {
   const Impl::Turn turn(*impl_);
   impl_->take_weights();
   impl_->given.assign(impl_->inputs.begin(), impl_->inputs.end());
+  Impl::StateTurn states(*impl_);
+  states.enter(impl_->given);
   impl_->accept(impl_->given);
+  states.begin();
   impl_->with_contradictions([&] { impl_->execute(impl_->given, impl_->bound, control); });
+  states.done();
+}
+
+void Context::bind_state(std::string_view input, const State& state) {
+  const Plan& plan = impl_->engine->program.plan();
+  const size_t index = impl_->engine->input_index(input);
+  const auto at = std::ranges::find(plan.states, index, &PlanState::input);
+  if (at == plan.states.end())
+    throw Error(Code::bad_argument, "run", "an input that is a state", "'" + std::string(input) + "'",
+                "name it in the states of the build");
+  const std::shared_ptr<State::Impl>& s = StateAccess::impl(state);
+  if (!s || s->axis != at->axis)
+    throw Error(Code::run_bad_input, "run",
+                at->axis < 0 ? "a state that keeps its shape"
+                             : "a state that grows along axis " + std::to_string(at->axis),
+                !s            ? "an undefined one"
+                : s->axis < 0 ? "one that keeps its shape"
+                              : "one that grows along axis " + std::to_string(s->axis))
+        .at("run", std::string(input), "");
+  InputValidator::Sizes sizes = impl_->engine->validator.no_sizes();
+  impl_->engine->validator.check(index, s->view(), sizes);
+  impl_->states[static_cast<size_t>(at - plan.states.begin())] = s;
+}
+
+void Context::bind_states(const NamedStates& states) {
+  for (const auto& [input, state] : states) bind_state(input, state);
 }
 
 const Value& Context::output(std::string_view name) const {
@@ -251,6 +369,7 @@ const Value& Context::output(size_t i) const {
   if (i >= impl_->engine->outputs.size())
     throw Error(Code::bad_argument, "run", "an output below " + std::to_string(impl_->engine->outputs.size()),
                 std::to_string(i));
+  if (!impl_->engine->outputs[i].state.empty()) refuse_state(impl_->engine->outputs[i].name);
   return impl_->frame().output(i);
 }
 

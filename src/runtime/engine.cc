@@ -19,8 +19,12 @@ IoInfo info_of(const PlanValue& v, const DeclaredSums& sums = {}) {
   std::optional<SymShape> shape = v.type.shape;
   if (shape)
     for (Dim& d : *shape) d = d.substitute(sums);
-  return {v.name, v.type.text, v.type.kind == PlanType::Kind::tensor ? v.type.elem : DataType::undefined,
-          std::move(shape), v.role == ValueRole::input && v.weight >= 0};
+  return {v.name,
+          v.type.text,
+          v.type.kind == PlanType::Kind::tensor ? v.type.elem : DataType::undefined,
+          std::move(shape),
+          v.role == ValueRole::input && v.weight >= 0,
+          {}};
 }
 
 size_t find(const std::vector<IoInfo>& list, std::string_view name, const char* what) {
@@ -56,6 +60,10 @@ EngineSignature::EngineSignature(const Plan& plan, const TuningReport& tuned) : 
   const DeclaredSums sums = sums_of(plan);
   for (uint32_t v : g.inputs) inputs.push_back(info_of(g.values[v], sums));
   for (uint32_t v : g.outputs) outputs.push_back(info_of(g.values[v]));
+  for (const PlanState& s : plan.states) {
+    inputs[s.input].state = outputs[s.output].name;
+    outputs[s.output].state = inputs[s.input].name;
+  }
   for (const PlanProfile& p : plan.profiles) {
     ShapeProfile& made = profiles.emplace_back();
     made.name = p.name;
@@ -222,20 +230,60 @@ std::vector<StepInfo> Engine::steps() const {
   return list;
 }
 
+namespace {
+
+/// The bytes of the states after a run with inputs of these shapes.
+uint64_t bytes_of_states(const Engine::Impl& engine, const ShapeKey& key) {
+  const Plan& plan = engine.program.plan();
+  std::vector<size_t> first;  // by input: where its sizes begin in the key
+  for (size_t at = 0; at < key.size(); at += 1 + static_cast<size_t>(std::max<int64_t>(key[at], 0)))
+    first.push_back(at + 1);
+  std::map<std::string, int64_t, std::less<>> sizes;
+  for (const Plan::Symbol& s : plan.symbols) sizes[s.name] = key[first[s.input] + s.axis];
+  uint64_t bytes = 0;
+  for (const PlanState& s : plan.states) {
+    const PlanType& type = plan.graphs[0].values[plan.graphs[0].outputs[s.output]].type;
+    uint64_t count = 1;
+    for (size_t a = 0; a < type.shape->size(); ++a) {
+      const auto size = (*type.shape)[a].evaluate(sizes);
+      count *= static_cast<uint64_t>(size.value_or(key[first[s.input] + a]));
+    }
+    bytes += bytes_for(type.elem, count);
+  }
+  return bytes;
+}
+
+}  // namespace
+
 MemoryInfo Engine::memory(const NamedShapes& shapes) const {
   const auto now = impl();
-  const MemoryPlan l = now->memory_plan_for(shapes);
-  MemoryEstimate e = estimate_memory(now->program, l);
-  return {now->program.weight_bytes(), e.arena,  e.workspace, e.outputs, e.data_dependent,
-          std::move(e.uncounted),      e.records};
+  const ShapeKey exact = now->key_for(shapes);
+  ShapeKey key = exact;
+  Growth::Sizes sizes;
+  round_key(now->program, key, sizes);
+  MemoryEstimate e = estimate_memory(now->program, plan_memory(now->program, 0, key));
+  return {now->program.weight_bytes(),
+          e.arena,
+          e.workspace,
+          e.outputs,
+          e.data_dependent,
+          std::move(e.uncounted),
+          e.records,
+          bytes_of_states(*now, exact)};
 }
 
 MemoryInfo Engine::profile_memory(std::string_view name) const {
   const auto now = impl();
   const ProfileReserve reserve = reserve_of(*now, now->profile(name));
   MemoryEstimate e = estimate_memory(now->program, reserve.peak);
-  return {now->program.weight_bytes(), e.arena,  e.workspace, e.outputs, e.data_dependent,
-          std::move(e.uncounted),      e.records};
+  return {now->program.weight_bytes(),
+          e.arena,
+          e.workspace,
+          e.outputs,
+          e.data_dependent,
+          std::move(e.uncounted),
+          e.records,
+          bytes_of_states(*now, reserve.peak.key)};
 }
 
 NamedShapes Engine::output_shapes(const NamedShapes& shapes) const {

@@ -9,6 +9,7 @@
 #include "kernel/expected.h"
 #include "kernel/facts.h"
 #include "runtime/body_frame.h"
+#include "runtime/state_impl.h"
 
 namespace lathe {
 namespace {
@@ -58,6 +59,11 @@ class StepContext final : public KernelContext {
     if (i >= plan_.inputs.size() || plan_.inputs[i] < 0) return absent;
     if (packed(i)) return step_.shells[i];
     return frame_.value(static_cast<uint32_t>(plan_.inputs[i]));
+  }
+  int64_t capacity(size_t i) const override {
+    if (i >= plan_.inputs.size() || plan_.inputs[i] < 0 || frame_.state_.states.empty()) return 0;
+    const PlanValue& v = frame_.graph_.plan->values[static_cast<size_t>(plan_.inputs[i])];
+    return v.state < 0 ? 0 : frame_.state_.states[static_cast<size_t>(v.state)].capacity;
   }
   const Tensor* packed(size_t i) const override { return step_.packed.empty() ? nullptr : step_.packed[i]; }
   bool wants(size_t i) const override { return i < plan_.outputs.size() && plan_.outputs[i] >= 0; }
@@ -383,6 +389,11 @@ bool Frame::bind_outputs(const ProgramStep& s, std::vector<bool>& ready) {
     if (out[i] < 0) continue;
     const auto v = static_cast<uint32_t>(out[i]);
     const Slot& slot = memory_plan_->slots[v];
+    if (slot.follows) {
+      bind(v, slot.type, shape_now(v));
+      ready[i] = true;
+      continue;
+    }
     if (!slot.known) {
       values_[v] = Value();
       all_known = false;
@@ -395,6 +406,16 @@ bool Frame::bind_outputs(const ProgramStep& s, std::vector<bool>& ready) {
     ready[i] = true;
   }
   return all_known;
+}
+
+/// The shape of a value that follows from the sizes of this run.
+Shape Frame::shape_now(uint32_t v) const {
+  const PlanValue& value = graph_.plan->values[v];
+  Shape shape;
+  for (const Dim& d : *value.type.shape)
+    shape.push_back(state_.program.growth().evaluate(d, sizes_.now).value_or(-1));
+  checked_count(shape, value.type.elem, value.name);
+  return shape;
 }
 
 cpu::StepEpilogue& Frame::bind_epilogue(size_t step) {
@@ -484,6 +505,11 @@ KernelBody& Frame::body(size_t step, size_t i) {
 void Frame::report_tap(uint32_t v) {
   if (taps_[v].empty() || value(v).empty()) return;
   Value seen = value(v);
+  if (const int32_t axis = state_.program.plan().grows_along(graph_.plan->values[v]); axis >= 0) {
+    const Tensor& t = seen.tensor();
+    seen = copy_of_state(t.type(), t.shape(), t.data(), axis,
+                         state_.states[static_cast<size_t>(graph_.plan->values[v].state)].capacity);
+  }
   if (const MemorySpace space = graph_.plan->values[v].memory; space != host_memory) {
     Tensor host(seen.tensor().type(), seen.tensor().shape());
     state_.program.device(space).copy_out(*state_.queues[space], host.data(), seen.tensor().data(),

@@ -22,6 +22,13 @@
 
 namespace lathe {
 
+/// The memory of a state in one run.
+struct StateMemory {
+  void* data = nullptr;
+  int64_t capacity = 0;  // of a state that grows: the indices along its axis
+  Shape shape;           // before the run; after it, that of the new value
+};
+
 /// The state that all frames of a context share. Used by one thread.
 struct RunState {
   explicit RunState(const Program& p) : program(p), account(p.options().memory_limit) {
@@ -37,6 +44,7 @@ struct RunState {
   MemoryAccount account;
   std::vector<BlockCache> blocks;              // by memory space
   std::vector<std::unique_ptr<Queue>> queues;  // by memory space; none for the host
+  std::vector<StateMemory> states;             // by state of the plan: those of this run
   RunControl* control = nullptr;
   std::function<void(std::string_view, const Value&)> tap;
   std::function<void(const StepRun&)> step_listener;
@@ -112,6 +120,7 @@ class Frame {
   friend class BodyFrame;
   using Block = BlockCache::Block;
 
+  MemoryPlan make_memory_plan();
   MemoryPlan& find_memory_plan();
   void make_key(std::span<const Value> inputs);
   void ensure_memory(std::span<const Value> inputs);
@@ -135,6 +144,8 @@ class Frame {
   void end_step(const ProgramStep& s);
   void finish(std::span<const Tensor> bound);
   void finish_output(size_t i, const Tensor* bound);
+  void finish_state(size_t i);
+  void* state_memory(uint32_t v, const Shape& shape) const;
   void release(Block& b, MemorySpace space);
   void release_blocks();
   bool tapped() const { return !taps_.empty() && state_.tap; }
@@ -144,6 +155,7 @@ class Frame {
   void infer(const ProgramStep& s, std::vector<bool>& ready);
   /// Memory for the outputs whose shapes the memory plan knows; false where there are others.
   bool bind_outputs(const ProgramStep& s, std::vector<bool>& ready);
+  Shape shape_now(uint32_t v) const;
   /// The epilogue of a step whose output has memory.
   cpu::StepEpilogue& bind_epilogue(size_t step);
   /// Points a value at its memory for this shape; allocates where the memory plan could not.
@@ -177,8 +189,10 @@ class Frame {
   StepCost cost_of_run_;  // of the step that ran last, where the memory plan does not know it
   uint64_t clock_ = 0, live_blocks_ = 0;
   ShapeKey key_, ran_;                                           // ran_: of the last run under a limit
+  ShapeKey exact_;                                               // key_ before its lengths are rounded up
   std::vector<std::vector<std::unique_ptr<BodyFrame>>> bodies_;  // by step and body, made on first use
   std::vector<Fact<int64_t>> in_facts_, out_facts_;
+  Growth::Sizes sizes_;                              // of the symbols in this run, if states have lengths
   std::vector<std::vector<std::string_view>> taps_;  // by value; empty where none are wanted, of none
 };
 

@@ -28,6 +28,20 @@ void Frame::make_key(std::span<const Value> inputs) {
   key_.clear();
   for (const Value& v : inputs) append_to_key(key_, v);
   for (uint32_t outer : captured_from_) append_to_key(key_, parent_->value(outer));
+  if (parent_ || state_.program.growth().empty()) return;
+  exact_ = key_;
+  round_key(state_.program, key_, sizes_);
+}
+
+/// Sizes that a run has together may contradict each other when lengths are rounded up: then it gets a memory
+/// plan for its own.
+MemoryPlan Frame::make_memory_plan() {
+  if (key_.empty() || key_.back() != rounded_lengths) return plan_memory(state_.program, index_, key_);
+  try {
+    return plan_memory(state_.program, index_, key_);
+  } catch (const Error&) {
+    return plan_memory(state_.program, index_, exact_);
+  }
 }
 
 MemoryPlan& Frame::find_memory_plan() {
@@ -41,7 +55,7 @@ MemoryPlan& Frame::find_memory_plan() {
     if (!oldest || l->last_used < oldest->last_used) oldest = l.get();
   }
   bound_ = nullptr;
-  MemoryPlan made = plan_memory(state_.program, index_, key_);
+  MemoryPlan made = make_memory_plan();
   // Smaller sizes may leave larger gaps; then values are placed as for the largest sizes.
   if (reserved_ && !made.fits_in(reserved_->peak))
     if (MemoryPlan without_reuse = plan_memory(state_.program, index_, key_, true);
@@ -165,9 +179,13 @@ Tensor& Frame::bind(uint32_t v, DataType type, const Shape& shape) {
   const MemorySpace space = graph_.plan->values[v].memory;
   const size_t bytes = bytes_for(type, static_cast<size_t>(count_of(shape)));
   void* data = nullptr;
-  if (slot.place == Slot::Place::arena) {
+  // What a rounded length bounds lies where the memory plan says, unless it is greater after all.
+  const bool fits = slot.known || bytes <= slot.bytes();
+  if (slot.place == Slot::Place::arena && fits) {
     data = arenas_[space].data() + slot.offset;
-  } else if (slot.place == Slot::Place::output) {
+  } else if (slot.place == Slot::Place::state) {
+    data = state_memory(v, shape);
+  } else if (slot.place == Slot::Place::output && fits) {
     data = output_memory_[static_cast<size_t>(graph_.output[slot.home])] + slot.offset;
   } else if (slot.place == Slot::Place::alias && value(slot.home).is_tensor()) {
     const Tensor& home = value(slot.home).tensor();
@@ -185,6 +203,20 @@ Tensor& Frame::bind(uint32_t v, DataType type, const Shape& shape) {
   }
   t.rebind(type, shape, data);
   return t;
+}
+
+/// The memory of the state that a value is the new value of.
+void* Frame::state_memory(uint32_t v, const Shape& shape) const {
+  const auto index = static_cast<size_t>(graph_.state[v]);
+  const StateMemory& s = state_.states[index];
+  const int32_t axis = state_.program.plan().states[index].axis;
+  if (axis >= 0 && shape[static_cast<size_t>(axis)] > s.capacity)
+    throw Error(Code::run_state_full, "run",
+                "at most " + std::to_string(s.capacity) + " along axis " + std::to_string(axis),
+                std::to_string(shape[static_cast<size_t>(axis)]),
+                "make states of a greater capacity, or rewind this one")
+        .at("run", graph_.plan->values[v].name, "");
+  return s.data;
 }
 
 void Frame::release(Block& b, MemorySpace space) {
@@ -213,6 +245,7 @@ void Frame::finish(std::span<const Tensor> bound) {
 void Frame::finish_output(size_t i, const Tensor* bound) {
   const uint32_t v = graph_.plan->outputs[i];
   const Value& made = value(v);
+  if (!parent_ && graph_.plan->values[v].state >= 0) return finish_state(i);
   Value& result = results_[buffer_index_][i];
   const Slot& slot = memory_plan_->slots[v];
   if (bound) {
@@ -236,6 +269,19 @@ void Frame::finish_output(size_t i, const Tensor* bound) {
       kept_[buffer_index_][i] = std::exchange(blocks_[v], {});
     }
   }
+}
+
+/// Notes the shape of a new state, and copies it where it was not made in the state's memory.
+void Frame::finish_state(size_t i) {
+  const PlanValue& plan = graph_.plan->values[graph_.plan->outputs[i]];
+  const Tensor& made = value(graph_.plan->outputs[i]).tensor();
+  StateMemory& s = state_.states[static_cast<size_t>(plan.state)];
+  if (state_.program.plan().states[static_cast<size_t>(plan.state)].axis < 0 && made.shape() != s.shape)
+    throw Error(Code::run_bad_shape, "run", "a state of shape " + describe(s.shape), describe(made.shape()),
+                "this state keeps its shape")
+        .at("run", plan.name, "");
+  s.shape = made.shape();
+  if (made.data() != s.data) std::memcpy(s.data, made.data(), made.bytes());
 }
 
 void Frame::release_idle(std::span<const Value> inputs) {

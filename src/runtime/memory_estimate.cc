@@ -110,10 +110,13 @@ class Estimator {
     const Bounds bounds = graph(0, main);
     const PlanGraph& plan = *program_.graph(0).plan;
     for (uint32_t v : plan.outputs) {
-      if (main.slots[v].known && is_counted(plan.values[v]))
-        all_.outputs += bytes(plan.values[v], main.slots[v].shape);
-      else
-        count_unplanned(plan.values[v], bounds.of(v));
+      const Slot& slot = main.slots[v];
+      if (slot.place == Slot::Place::state) continue;  // the caller's
+      const bool counted = is_counted(plan.values[v]);
+      if (counted && (slot.known || slot.place == Slot::Place::output))
+        all_.outputs += bytes(plan.values[v], slot.shape);
+      // What lies in a buffer by a bound is returned as a copy.
+      if (!counted || !slot.known) count_unplanned(plan.values[v], bounds.of(v));
     }
     return std::move(all_);
   }

@@ -17,6 +17,7 @@ class MemoryPlanner {
       : program_(program),
         graph_(program.graph(graph)),
         without_reuse_(without_reuse),
+        bounds_(!key.empty() && key.back() == rounded_lengths),
         nesting_(graph_.plan->values.size()),
         blocks_(graph_.plan->values.size()),
         arenas_(program.spaces()) {
@@ -24,6 +25,7 @@ class MemoryPlanner {
     made_.slots.resize(graph_.plan->values.size());
     made_.in_place.resize(graph_.steps.size());
     facts_.resize(graph_.plan->values.size());
+    if (bounds_) program.growth().read(key, sizes_);
   }
 
   MemoryPlan run() {
@@ -80,7 +82,7 @@ class MemoryPlanner {
                      made_.key.begin() + static_cast<ptrdiff_t>(at) + rank);
       at += static_cast<size_t>(rank);
       Slot& slot = made_.slots[v];
-      slot.known = true;
+      slot.known = !bounds_ || !program_.growth().varies(v);
       slot.type = type.elem;
       slot.shape = Shape(f.shape.begin(), f.shape.end());
     };
@@ -131,10 +133,20 @@ class MemoryPlanner {
     slot.place = graph_.root[v] != v ? Slot::Place::alias : Slot::Place::run;
     if (!f.ranked || !is_tensor(static_cast<int32_t>(v)) || bits_of(slot.type) == 0) return;
     checked_count(f.shape, slot.type, value.name);
-    slot.known = true;
+    slot.known = !bounds_ || !program_.growth().varies(v);
     slot.shape = Shape(f.shape.begin(), f.shape.end());
-    if (slot.place != Slot::Place::alias)
+    slot.follows = !slot.known && follows(value, slot.shape);
+    if (!graph_.state.empty() && graph_.state[v] >= 0)
+      slot.place = Slot::Place::state;
+    else if (slot.place != Slot::Place::alias)
       slot.place = graph_.output[v] >= 0 ? Slot::Place::output : Slot::Place::arena;
+  }
+
+  /// Returns whether the plan's expressions for a shape give what the shape rule found.
+  bool follows(const PlanValue& value, const Shape& shape) const {
+    return value.type.shape && std::ranges::equal(*value.type.shape, shape, [&](const Dim& d, int64_t size) {
+             return program_.growth().evaluate(d, sizes_.now) == size;
+           });
   }
 
   // Subviews.
@@ -352,7 +364,7 @@ class MemoryPlanner {
     const Nesting::Place from = place_of(in), to = nesting_.find(out);
     const Slot &slot = made_.slots[in], &result = made_.slots[out];
     if (made_.slots[from.block].place != Slot::Place::arena || slot.type != result.type ||
-        slot.shape != result.shape || !slot.known || from.offset != to.offset ||
+        slot.shape != result.shape || !slot.known || !result.known || from.offset != to.offset ||
         bytes_of(from.block) != bytes_of(to.block) || space_of(from.block) != space_of(to.block))
       return false;
     const auto ends = std::ranges::count_if(s.ends, [&](uint32_t v) {
@@ -494,6 +506,8 @@ class MemoryPlanner {
   const Program& program_;
   const ProgramGraph& graph_;
   const bool without_reuse_;
+  const bool bounds_;  // the key has bounds of the sizes
+  Growth::Sizes sizes_;
   MemoryPlan made_;
   std::vector<Fact<int64_t>> facts_;
   Nesting nesting_;
@@ -550,6 +564,10 @@ void append_to_key(ShapeKey& key, const Value& v) {
     append_to_key(key, v.tensor().shape());
   else
     key.push_back(-1);
+}
+
+void round_key(const Program& program, ShapeKey& key, Growth::Sizes& sizes) {
+  if (program.growth().round_up(key, sizes)) key.push_back(rounded_lengths);
 }
 
 MemoryPlan plan_memory(const Program& program, size_t graph, const ShapeKey& key, bool without_reuse) {

@@ -18,6 +18,10 @@ namespace lathe {
 using ShapeKey = std::vector<int64_t>;
 void append_to_key(ShapeKey& key, const Value& v);
 void append_to_key(ShapeKey& key, const Shape& s);
+/// Ends a key of the main graph whose lengths of states are rounded up (Growth).
+inline constexpr int64_t rounded_lengths = -2;
+/// Rounds the lengths of states up, if there are any.
+void round_key(const Program& program, ShapeKey& key, Growth::Sizes& sizes);
 
 /// One value.
 struct Slot {
@@ -26,10 +30,12 @@ struct Slot {
     arena,      // at `offset` of the arena of its memory space
     output,     // at `offset` of `home`, an output of the graph: bound, or in the output buffer
     alias,      // at `offset` of `home`, another value
+    state,      // where the caller keeps a state
     run         // only the run knows its shape
   };
   Place place = Place::elsewhere;
-  bool known = false;           // is the shape known?
+  bool known = false;           // is the shape known? If not, `shape` is a bound, unless the place is `run`
+  bool follows = false;         // if it is not known: is it what the plan says of the symbols' sizes?
   bool stable_address = false;  // does it lie at the same address in every run, as long as the arena does?
   DataType type = DataType::undefined;
   Shape shape;

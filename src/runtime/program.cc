@@ -11,6 +11,7 @@ StepQuery::StepQuery(const Plan& plan, const PlanGraph& graph, const PlanStep& s
     KernelQuery::Operand o;
     if (v < 0) return o;
     const PlanValue& value = graph.values[static_cast<size_t>(v)];
+    o.grows_along = plan.grows_along(value);
     o.present = true;
     o.type = value.type.kind == PlanType::Kind::tensor ? value.type.elem : DataType::undefined;
     o.shape = value.type.shape;
@@ -58,6 +59,13 @@ void Program::prepare(const Program* before) {
     graphs_[i].is_body = i > 0;
     prepare(graphs_[i], before);
   }
+  for (size_t i = 0; i < plan_.states.size(); ++i) {
+    std::vector<int32_t>& state = graphs_[0].state;
+    state.resize(plan_.graphs[0].values.size(), -1);
+    if (plan_.states[i].update != PlanState::Update::copy)
+      state[plan_.graphs[0].outputs[plan_.states[i].output]] = static_cast<int32_t>(i);
+  }
+  growth_ = Growth(plan_);
 }
 
 Program::~Program() = default;
@@ -158,6 +166,7 @@ void Program::check_fit(const PlanGraph& g, const ProgramStep& step) const {
     for (int32_t v : *operands)
       if (v >= 0 && g.values[static_cast<size_t>(v)].memory != step.memory)
         refuse("operands in other memory");
+  if (&g == &plan_.graphs[0] && !plan_.states.empty()) check_states(g, step);
   if (k.supports) {
     const StepQuery query(plan_, g, s, plan_.isa);
     if (Support v = k.supports(step.kernel_op.get(), query.kernel_query()); !v.accepted)
@@ -170,6 +179,29 @@ void Program::check_fit(const PlanGraph& g, const ProgramStep& step) const {
     const auto source = static_cast<size_t>(k.alias);
     if (i != 0 || k.alias < 0 || source >= s.inputs.size() || s.inputs[source] != alias)
       refuse("an alias it does not make");
+  }
+}
+
+/// Kernels append to the state that they find at the input which their declaration says.
+void Program::check_states(const PlanGraph& g, const ProgramStep& step) const {
+  const PlanStep& s = *step.plan;
+  const auto refuse = [&](std::string why) {
+    throw Error(Code::plan_target, "load", "operands that " + step.kernel->name + " can run", std::move(why),
+                "build the plan again");
+  };
+  const StepQuery query(plan_, g, s, plan_.isa);
+  if (Support v = supports_states(*step.kernel, query.kernel_query()); !v.accepted)
+    refuse(std::move(v.reason));
+  const auto state_of = [&](const std::vector<int32_t>& operands, size_t i) {
+    return i < operands.size() && operands[i] >= 0 ? g.values[static_cast<size_t>(operands[i])].state : -1;
+  };
+  for (size_t o = 0; o < s.outputs.size(); ++o) {
+    const int32_t state = state_of(s.outputs, o);
+    if (state < 0 || plan_.states[static_cast<size_t>(state)].axis < 0) continue;
+    const auto same = [&](const Kernel::Appended& a) {
+      return a.output == o && state_of(s.inputs, a.input) == state;
+    };
+    if (std::ranges::none_of(step.kernel->appends, same)) refuse("another state than it appends to");
   }
 }
 

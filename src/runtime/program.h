@@ -11,6 +11,7 @@
 #include "cpu/elementwise.h"
 #include "plan/plan.h"
 #include "runtime/extensions.h"
+#include "runtime/growth.h"
 #include "runtime/thread_pool.h"
 
 namespace lathe {
@@ -36,6 +37,7 @@ struct ProgramGraph {
   std::vector<uint32_t> captured;       // values with that role
   std::vector<const Value*> constants;  // per value; null for others
   std::vector<int32_t> output;          // per value: the first output of the graph that it is, or -1
+  std::vector<int32_t> state;  // per value: the state that it is the new value of, or -1; empty: none
   bool is_body = false;
   /// How many results are kept: a body with inputs may be given its last results as the next inputs.
   size_t output_buffers() const { return is_body && !plan->inputs.empty() ? 2 : 1; }
@@ -70,6 +72,8 @@ class Program {
   const ProgramOptions& options() const { return options_; }
   /// Bytes of stored arrays, in host and device memory.
   uint64_t weight_bytes() const { return weight_bytes_; }
+  /// What grows with the states of the plan.
+  const Growth& growth() const { return growth_; }
 
  private:
   void prepare(const Program* before);
@@ -77,6 +81,7 @@ class Program {
   ProgramStep prepare(const PlanGraph& g, const PlanStep& s) const;
   void check_tunables(const PlanGraph& g, const ProgramStep& step) const;
   void check_fit(const PlanGraph& g, const ProgramStep& step) const;
+  void check_states(const PlanGraph& g, const ProgramStep& step) const;
   void check_packing(const PlanGraph& g, const ProgramStep& step) const;
   void find_ends(ProgramGraph& g) const;
   void upload(ProgramGraph& g, const Program* before);
@@ -90,6 +95,7 @@ class Program {
   std::map<std::pair<int32_t, MemorySpace>, std::shared_ptr<const Value>> uploaded_;  // by weight
   std::shared_ptr<ThreadPool> pool_;
   uint64_t weight_bytes_ = 0;
+  Growth growth_;
 };
 
 /// The query that a kernel gets about a step: the types that the plan knows of its operands.

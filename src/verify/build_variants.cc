@@ -4,6 +4,7 @@
 
 #include "compiler/build.h"
 #include "compiler/plugin_schemas.h"
+#include "compiler/states.h"
 #include "onnx/exporter.h"
 #include "onnx/importer.h"
 #include "runtime/engine_impl.h"
@@ -52,10 +53,24 @@ bool BuildVariants::is_for_finite_only(const Optimum& of) const {
   });
 }
 
+namespace {
+
+bool has_states(const Graph& graph, const BuildOptions& options) {
+  try {
+    return !state_positions(graph, options).empty();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 Engine BuildVariants::engine(const Optimum& of, OptimizationLevel level, const TappedValues& taps,
                              Search search) const {
   BuildOptions options = options_;
   options.level = level;
+  // A part of the model may lack their inputs and outputs.
+  if (!has_states(*of.graph, options)) options.states.clear();
   // A search tells nodes by the graph that they are in; else that is for others to build from again.
   const std::unique_ptr<Graph> copy = search.by_reference ? nullptr : of.graph->clone();
   Graph& graph = copy ? *copy : *of.graph;
@@ -70,6 +85,7 @@ Engine BuildVariants::reference_engine(const Graph& graph) const {
   BuildVariants plain = *this;
   plain.options_.backend = "reference";
   plain.options_.passes.clear();
+  plain.options_.states.clear();
   return plain.engine(plain.optimized(graph, OptimizationLevel::none), OptimizationLevel::none);
 }
 

@@ -6,6 +6,7 @@
 
 #include "compiler/regions.h"
 #include "compiler/rewrites.h"
+#include "verify/stateful_run.h"
 
 namespace lathe {
 namespace {
@@ -157,14 +158,18 @@ std::optional<FaultLocalizer::Fault> FaultLocalizer::report_patch(size_t number,
 
 // Steps
 
+std::vector<Value> FaultLocalizer::run(const Engine& engine) const {
+  Context context = engine.create_context();
+  return run_statefully(engine, context, run_.inputs, variants_.options().control);
+}
+
 std::optional<FaultLocalizer::Fault> FaultLocalizer::faulty_step(const Optimum& all) const {
   progress_("every step on its own inputs");
   StepByStep seen;
   try {
     seen = step_by_step(variants_, all, run_.level, run_.inputs, run_.held);
     if (seen.first) return report_step(all, *seen.first);
-    const std::vector<Value> plain =
-        variants_.engine(all, run_.level).create_context().run(run_.inputs, variants_.options().control);
+    const std::vector<Value> plain = run(variants_.engine(all, run_.level));
     if (identical(plain, seen.outputs)) return std::nullopt;
     if (auto f = faulty_rewrite(all, plain, seen.outputs)) return f;
     return report_memory(plain, seen.outputs, *all.graph);
@@ -195,8 +200,7 @@ std::optional<FaultLocalizer::Fault> FaultLocalizer::faulty_rewrite(const Optimu
   for (std::string_view name : all_rewrites() | std::views::transform(&Rewrite::name) | std::views::reverse) {
     progress_("the graph without " + std::string(name));
     const Engine engine = variants_.engine(all, run_.level, {}, {.without = name});
-    if (agrees(engine.create_context().run(run_.inputs, variants_.options().control)))
-      return report_rewrite(all, name);
+    if (agrees(run(engine))) return report_rewrite(all, name);
   }
   return std::nullopt;
 }
@@ -236,12 +240,13 @@ bool FaultLocalizer::agrees_alone(const Optimum& all, const std::vector<ValueId>
     names.push_back(g.value(v).name);
     want.push_back(known.contains(v) ? known.at(v) : Value());
   }
-  Context context = variants_.engine(all, run_.level, {{&g, values}}).create_context();
+  const Engine engine = variants_.engine(all, run_.level, {{&g, values}});
+  Context context = engine.create_context();
   context.on_tap([&](std::string_view name, const Value& v) {
     const auto at = std::ranges::find(names, name);
     if (at != names.end()) got[static_cast<size_t>(at - names.begin())] = owned(v);
   });
-  context.run(run_.inputs, variants_.options().control);
+  run_statefully(engine, context, run_.inputs, variants_.options().control);
   return tolerance_difference(got, want, names, run_.held).within;
 }
 

@@ -45,6 +45,7 @@ class FaultLocalizer {
                     const std::vector<double>& slack) const;
   std::optional<Fault> report_patch(size_t number, size_t of) const;
 
+  std::vector<Value> run(const Engine& engine) const;
   std::optional<Fault> faulty_step(const Optimum& all) const;
   Fault report_memory(const std::vector<Value>& got, const std::vector<Value>& want,
                       const Graph& graph) const;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "verify/sensitivity.h"
+#include "verify/stateful_run.h"
 #include "verify/step_by_step.h"
 #include "verify/sums.h"
 
@@ -43,7 +44,8 @@ std::optional<Piece> Reproducer::piece(Cut cut, std::vector<Value> inputs) const
 
 Difference Reproducer::run(const Engine& engine, const Piece& piece) const {
   try {
-    const std::vector<Value> got = engine.create_context().run(piece.inputs, variants_.options().control);
+    Context context = engine.create_context();
+    const std::vector<Value> got = run_statefully(engine, context, piece.inputs, variants_.options().control);
     const std::vector<std::string> names = output_names(*piece.graph);
     Difference d = tolerance_difference(got, piece.expected, names, held_, piece.slack);
     if (!d.within || got.size() != 1 || held_ == Held::none) return d;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "verify/sensitivity.h"
+#include "verify/stateful_run.h"
 #include "verify/sums.h"
 
 namespace lathe {
@@ -141,7 +142,7 @@ StepByStep step_by_step(const BuildVariants& variants, const Optimum& of, Optimi
   watch.know(engine.steps());
   Context context = engine.create_context();
   context.on_tap([&](std::string_view name, const Value& v) { watch.note_value(name, v); });
-  std::vector<Value> outputs = context.run(inputs, variants.options().control);
+  std::vector<Value> outputs = run_statefully(engine, context, inputs, variants.options().control);
   StepByStep found = watch.result();
   found.outputs = std::move(outputs);
   return found;

@@ -4,8 +4,10 @@
 #include <chrono>
 #include <set>
 
+#include "compiler/states.h"
 #include "verify/bearing.h"
 #include "verify/fault_localizer.h"
+#include "verify/stateful_run.h"
 #include "verify/sums.h"
 #include "verify/synthetic_inputs.h"
 
@@ -37,6 +39,7 @@ class Verification {
         model_(variants_.import(model, options.build.shapes)),
         reference_(variants_.reference_engine(*model_)),
         names_(output_names(*model_)) {
+    state_positions(*model_, options.build);  // says what is wrong with them
     if (!options.build.control) {
       limit_.set_deadline(end_);
       variants_.set_control(&limit_);
@@ -70,7 +73,8 @@ class Verification {
                       const std::vector<Value>& want);
   std::optional<std::vector<Value>> reference(const Exercise& x, std::vector<Value>& inputs);
   std::vector<Value> run(const Engine& engine, const std::vector<Value>& inputs) const {
-    return engine.create_context().run(inputs, variants_.options().control);
+    Context context = engine.create_context();
+    return run_statefully(engine, context, inputs, variants_.options().control);
   }
   const Engine& engine(OptimizationLevel level);
   bool keeps_bounds(OptimizationLevel level, const Exercise& x, const std::vector<Value>& inputs, Held held);

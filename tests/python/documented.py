@@ -17,7 +17,7 @@ BOTH = "guide/network guide/layers reference/checkpoints guide/refit guide/modul
 CPP_DOCUMENTS = [*BOTH.split(), "internals/runtime"]
 PYTHON_DOCUMENTS = [*BOTH.split(), "guide/python"]
 HEADERS = (
-    "network.h layers.h refit.h inspector.h builder.h exporters.h safetensors.h engine.h build_options.h shape_profile.h run_control.h executor.h "
+    "network.h layers.h refit.h inspector.h builder.h exporters.h safetensors.h engine.h state.h build_options.h shape_profile.h run_control.h executor.h "
     "io_info.h memory_info.h step_info.h timing_cache.h checkpoint.h tokenizer.h profile.h"
 ).split()
 

@@ -66,7 +66,7 @@ def package():
             yield name, getattr(module, name)
     for name in (
         "Builder BuilderConfig Checkpoint Context Engine EngineInspector LoopBody LoraDelta Layer Machine Network OptimizationProfile Parser "
-        "Profile Refitter Roofline RunControl TensorRef TimingCache Tokenizer build deserialize from_file load measure_roofline save_safetensors"
+        "Profile Refitter Roofline RunControl State TensorRef TimingCache Tokenizer build deserialize from_file load measure_roofline save_safetensors"
     ).split():
         yield name, getattr(lathe, name)
 

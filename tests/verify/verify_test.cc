@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernel/select.h"
 #include "lathe/lathe.h"
@@ -248,6 +249,41 @@ onnx::Model one_large_feature(std::vector<Value>& recorded) {
 
 /// Beside the largest result the tolerance hides it, but the error bound of kernels that multiply sums does
 /// not.
+/// Keys and values of a decoder, of which the keys are read by a sum too.
+onnx::Model decoder() {
+  return model_of(
+      "(float[n,2,s,4] q, float[n,2,s,4] k, float[n,2,p,4] past_k, float[n,2,p,4] past_v) => "
+      "(float[n,2,s,4] y, float[n,2,t,4] present_k, float[n,2,t,4] present_v, float[n,2,u,4] z) {\n"
+      "present_k = Concat<axis = 2>(past_k, k)\npresent_v = Concat<axis = 2>(past_v, k)\n"
+      "x = Transpose<perm = [0, 1, 3, 2]>(present_k)\ns = MatMul(q, x)\nw = Softmax(s)\ny = MatMul(w, "
+      "present_v)\n"
+      "z = Abs(present_k)\n}");
+}
+
+TEST(Verify, EnginesWithStatesAreComparedToo) {
+  VerifyOptions o;
+  o.build.states = {{"past_*", "present_*"}};
+  const VerifyReport r = verify(decoder(), o);
+  EXPECT_FALSE(r.fault);
+  EXPECT_GT(r.trials.size(), 50u);
+  o.build.states = {{"past_*", "nothing_*"}};
+  EXPECT_EQ(code_of([&] { verify(decoder(), o); }), Code::build_bad_state);
+}
+
+TEST(Verify, AStateThatIsAppendedWronglyIsNamed) {
+  Kernel bad{.op = "Append", .domain = "lathe", .name = "append.bad", .takes_states = 1, .appends = {{0, 0}}};
+  bad.run = [](const void*, KernelContext& c) {
+    const Tensor& added = c.in(1);
+    if (added.size() > 0)
+      std::memset(c.out(0).data(), 0, sizeof(float));  // the first element of the old ones
+  };
+  VerifyOptions o;
+  o.build.states = {{"past_k", "present_k"}};
+  const VerifyReport r = verify_model(decoder(), o, {.extensions = kernels_with(std::move(bad))});
+  ASSERT_TRUE(r.fault);
+  EXPECT_EQ(r.fault->kernel, "append.bad");
+}
+
 TEST(Verify, AKernelThatLosesSmallNumbersBesideLargeOnesIsNamed) {
   std::vector<Value> recorded;
   const onnx::Model model = one_large_feature(recorded);

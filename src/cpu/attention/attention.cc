@@ -56,9 +56,10 @@ struct Cut {
         blocks(ceil_div(r.queries, rows)),
         columns(std::min(r.scored(), key_block)),
         pack_values(!few && r.v_head % g.NR != 0),
-        copies_past_caches(r.batch * r.kv_heads * (r.past + r.fresh) * (r.head + r.v_head) *
-                               size_of(r.cached) >=
-                           many_bytes),
+        copies_past_caches(r.past_k.data != r.present_k.data && r.batch * r.kv_heads * (r.past + r.fresh) *
+                                                                        (r.head + r.v_head) *
+                                                                        size_of(r.cached) >=
+                                                                    many_bytes),
         packed_k(few ? 0 : lines(packed_b_size(g, r.head, r.scored()))),
         packed_v(pack_values ? lines(packed_b_size(g, r.keys, r.v_head)) : 0),
         heads(r.batch * r.kv_heads),
@@ -222,11 +223,11 @@ class QueryBlock {
   };
   /// Calls f with the one or two pieces that keys or values [first, last) consist of.
   template <class F>
-  void for_pieces(const void* past, const HeadRows& fresh, int64_t size, int64_t first, int64_t last,
-                  F&& f) const {
+  void for_pieces(const CachedRows<const void*>& past, const HeadRows& fresh, int64_t size, int64_t first,
+                  int64_t last, F&& f) const {
     if (const int64_t n = std::min(last, r_.past) - first; n > 0)
-      f(Piece{r_.cached, at(past, ((b_ * r_.kv_heads + kv_) * r_.past + first) * size, r_.cached), size,
-              first, n});
+      f(Piece{r_.cached, at(past.data, ((b_ * r_.kv_heads + kv_) * past.rows + first) * size, r_.cached),
+              size, first, n});
     if (const int64_t from = std::max(first, r_.past); from < last)
       f(Piece{fresh.type, fresh.at(b_, kv_, from - r_.past), fresh.row, from, last - from});
   }
@@ -246,13 +247,14 @@ class QueryBlock {
       c_.poll();
     }
   }
-  void copy(const void* past, const HeadRows& fresh, int64_t size, void* all, int64_t first,
-            int64_t last) const {
-    if (!all) return;
+  void copy(const CachedRows<const void*>& past, const HeadRows& fresh, int64_t size,
+            const CachedRows<void*>& all, int64_t first, int64_t last) const {
+    if (!all.data) return;
+    if (past.data == all.data) first = std::max(first, r_.past);  // those are there
     const auto one = [&](const Piece& p, int64_t row, int64_t rows) {
       const void* const from = at(p.rows, row * p.row, p.type);
-      const int64_t to_row = (b_ * r_.kv_heads + kv_) * (r_.past + r_.fresh) + p.first + row;
-      std::byte* const to = at(all, to_row * size, r_.cached);
+      const int64_t to_row = (b_ * r_.kv_heads + kv_) * all.rows + p.first + row;
+      std::byte* const to = at(all.data, to_row * size, r_.cached);
       if (p.type == r_.cached && cut_.copies_past_caches)
         kernels_.copy(from, to, static_cast<size_t>(rows * size * size_of(p.type)));
       else
@@ -400,9 +402,10 @@ class QueryBlock {
 };
 
 enum class Rows { all, seen };
-/// Joins past and fresh rows of each head as elements of `type`: float32, or the type of the KV cache.
-void join(Isa isa, const AttentionRun& r, const void* past, const HeadRows& fresh, int64_t size, Rows rows,
-          DataType type, void* to, KernelContext& c) {
+/// Joins past and fresh rows of each head as elements of `type`: float32, or the type of the KV cache. Past
+/// rows that are there already stay.
+void join(Isa isa, const AttentionRun& r, const CachedRows<const void*>& past, const HeadRows& fresh,
+          int64_t size, Rows rows, DataType type, const CachedRows<void*>& to, KernelContext& c) {
   if (size == 0) return;
   const int64_t total = r.past + r.fresh;
   c.parallel(r.batch * r.kv_heads, 1, [&](int64_t begin, int64_t end) {
@@ -410,9 +413,9 @@ void join(Isa isa, const AttentionRun& r, const void* past, const HeadRows& fres
       c.poll();
       const int64_t b = i / r.kv_heads, h = i % r.kv_heads,
                     end_row = rows == Rows::all ? total : r.scored_of(b);
-      std::byte* const head = at(to, i * total * size, type);
-      if (const int64_t n = std::min(r.past, end_row); n > 0)
-        convert(isa, r.cached, at(past, i * r.past * size, r.cached), type, head, n * size);
+      std::byte* const head = at(to.data, i * to.rows * size, type);
+      if (const int64_t n = std::min(r.past, end_row); n > 0 && past.data != to.data)
+        convert(isa, r.cached, at(past.data, i * past.rows * size, r.cached), type, head, n * size);
       for (int64_t j = r.past; j < end_row; ++j)
         convert(isa, fresh.type, fresh.at(b, h, j - r.past), type, at(head, j * size, type), size);
     }
@@ -421,15 +424,16 @@ void join(Isa isa, const AttentionRun& r, const void* past, const HeadRows& fres
 
 /// Updates the KV cache if it is required, and returns float32 rows in one piece for packing: the fresh rows
 /// or the cache if they are that, else rows in `buffer`.
-HeadRows in_one_piece(Isa isa, const AttentionRun& r, const void* past, const HeadRows& fresh, int64_t size,
-                      void* all, float* buffer, KernelContext& c) {
+HeadRows in_one_piece(Isa isa, const AttentionRun& r, const CachedRows<const void*>& past,
+                      const HeadRows& fresh, int64_t size, const CachedRows<void*>& all, float* buffer,
+                      KernelContext& c) {
   constexpr DataType floats = DataType::float32;
-  if (all) join(isa, r, past, fresh, size, Rows::all, r.cached, all, c);
+  if (all.data) join(isa, r, past, fresh, size, Rows::all, r.cached, all, c);
   if (r.past == 0 && fresh.type == floats) return fresh;
-  const bool is_wanted = all && r.cached == floats;
-  if (!is_wanted) join(isa, r, past, fresh, size, Rows::seen, floats, buffer, c);
-  const int64_t total = r.past + r.fresh;
-  return {is_wanted ? all : buffer, r.kv_heads * total * size, total * size, size};
+  const bool is_wanted = all.data && r.cached == floats;
+  const CachedRows<void*> to = is_wanted ? all : CachedRows<void*>{buffer, r.past + r.fresh};
+  if (!is_wanted) join(isa, r, past, fresh, size, Rows::seen, floats, to, c);
+  return {to.data, r.kv_heads * to.rows * size, to.rows * size, size};
 }
 AttentionRun in_one_piece(Isa isa, AttentionRun r, float* buffer, KernelContext& c) {
   const int64_t total = r.past + r.fresh;
@@ -458,8 +462,10 @@ size_t attention_workspace(Isa isa, const AttentionRun& r, bool f16, int threads
 
 void attention(Isa isa, const AttentionRun& run, bool f16, void* workspace, KernelContext& c) {
   if (makes_nothing(run)) {
-    if (run.present_k) join(isa, run, run.past_k, run.k, run.head, Rows::all, run.cached, run.present_k, c);
-    if (run.present_v) join(isa, run, run.past_v, run.v, run.v_head, Rows::all, run.cached, run.present_v, c);
+    if (run.present_k.data)
+      join(isa, run, run.past_k, run.k, run.head, Rows::all, run.cached, run.present_k, c);
+    if (run.present_v.data)
+      join(isa, run, run.past_v, run.v, run.v_head, Rows::all, run.cached, run.present_v, c);
     return;
   }
   const GemmKernels& g = gemm_kernels(isa);

@@ -35,6 +35,14 @@ struct ScoreBias {
 /// that are not seen; or the weights. The first two include keys that are not seen.
 enum class ShownScores : uint8_t { scaled, capped, biased, weights };
 
+/// Keys or values of a KV cache, [batch, kv_heads, rows, size], of which the first rows of each head are
+/// used.
+template <class Pointer>
+struct CachedRows {
+  Pointer data = nullptr;
+  int64_t rows = 0;  // from one head to the next
+};
+
 struct AttentionRun {
   int64_t batch = 0, q_heads = 0, kv_heads = 0, queries = 0, head = 0, v_head = 0;
   int64_t keys = 0;  // that queries may see: the first of `past` and `fresh` ones
@@ -43,12 +51,12 @@ struct AttentionRun {
   const int64_t* lengths = nullptr;
   HeadRows q, k, v;                     // k and v: the fresh rows
   DataType cached = DataType::float32;  // the type of the next four, or a float of 16 bits
-  /// The KV cache, keys and values of earlier calls, which come first: [batch, kv_heads, past, size].
-  const void *past_k = nullptr, *past_v = nullptr;
+  /// The KV cache, keys and values of earlier calls, which come first.
+  CachedRows<const void*> past_k, past_v;
   int64_t past = 0, fresh = 0;
-  /// The updated KV cache, which receives all keys and values; null: not required. [batch, kv_heads, past +
-  /// fresh, size]
-  void *present_k = nullptr, *present_v = nullptr;
+  /// The updated KV cache, which receives all keys and values; null: not required. It may be
+  /// the KV cache itself, with room behind the rows of each head.
+  CachedRows<void*> present_k, present_v;
   float* y = nullptr;
   int64_t y_batch = 0, y_head = 0, y_row = 0;
   ScoreBias bias;

@@ -48,6 +48,15 @@ Support supports(const Attention& op, const KernelQuery& r) {
   const bool wanted = r.outputs.size() > 3 && r.outputs[3].present;
   if (shows != wanted) return Support::no(shows ? "no scores are wanted" : "the scores are wanted");
   if (wanted && r.outputs[3].type != DataType::float32) return Support::no("scores of another type");
+  const int32_t rows = r.inputs[0].shape && r.inputs[0].shape->size() == 3 ? 1 : 2;
+  const auto grows_along = [](const KernelQuery::Operand& o, int32_t axis) {
+    return o.grows_along < 0 || o.grows_along == axis;
+  };
+  for (size_t i = 0; i < r.inputs.size(); ++i)
+    if (!grows_along(r.inputs[i], i < 3 ? rows : 2)) return Support::no("keys that grow along another axis");
+  // Either cache is written in place, or neither.
+  if (cpu::has_input(r, 4) && (r.inputs[4].grows_along >= 0) != (r.inputs[5].grows_along >= 0))
+    return Support::no("one of keys and values is a state");
   if (op.softmax_precision && *op.softmax_precision != static_cast<int64_t>(DataType::float32))
     return Support::no("a softmax of another precision");
   return Support::yes();
@@ -118,13 +127,24 @@ void attention(const Attention& op, KernelContext& c) {
   r.q = s.rows(c.in(0), r.q_heads, r.queries, r.head);
   r.k = s.rows(c.in(1), r.kv_heads, r.fresh, r.head);
   r.v = s.rows(c.in(2), r.kv_heads, r.fresh, r.v_head);
-  const auto cached = [&](auto& t) {
-    r.cached = t.type();
-    return t.data();
+  if (const int64_t capacity = c.capacity(1); capacity > 0)
+    r.k = s.rows(c.in(1), r.kv_heads, capacity, r.head);
+  if (const int64_t capacity = c.capacity(2); capacity > 0)
+    r.v = s.rows(c.in(2), r.kv_heads, capacity, r.v_head);
+  const auto past = [&](size_t i) -> cpu::CachedRows<const void*> {
+    r.cached = c.in(i).type();
+    return {c.in(i).data(), c.capacity(i) > 0 ? c.capacity(i) : r.past};
   };
-  if (r.past > 0) r.past_k = cached(c.in(4)), r.past_v = cached(c.in(5));
-  if (c.wants(1)) r.present_k = cached(c.out(1));
-  if (c.wants(2)) r.present_v = cached(c.out(2));
+  // Where the cache is updated in place, new rows go behind those of each head.
+  const auto present = [&](size_t i, size_t from) -> cpu::CachedRows<void*> {
+    Tensor& t = c.out(i);
+    r.cached = t.type();
+    const bool in_place = cpu::has_input(c, from) && c.capacity(from) > 0 && c.in(from).data() == t.data();
+    return {t.data(), in_place ? c.capacity(from) : r.past + r.fresh};
+  };
+  if (r.past > 0 || (cpu::has_input(c, 4) && c.capacity(4) > 0)) r.past_k = past(4), r.past_v = past(5);
+  if (c.wants(1)) r.present_k = present(1, 4);
+  if (c.wants(2)) r.present_v = present(2, 5);
   if (c.outputs() > 3 && c.wants(3)) r.shown = floats(c.out(3));
   r.y = floats(c.out(0));
   const cpu::HeadRows y = s.rows(c.out(0), r.q_heads, r.queries, r.v_head);
@@ -189,7 +209,11 @@ void rotary_embedding(const RotaryEmbedding& op, KernelContext& c) {
 void cpu_attention(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     const auto add = [&]<bool f16, bool shows>(std::string_view name) {
-      k.add<Attention>({.op = "Attention", .name = cpu::kernel_name(name, isa), .isa = isa},
+      k.add<Attention>({.op = "Attention",
+                        .name = cpu::kernel_name(name, isa),
+                        .isa = isa,
+                        .takes_states = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5,
+                        .appends = {{4, 1}, {5, 2}}},
                        {.run = attention<isa, f16>,
                         .supports = supports<f16, shows>,
                         .workspace = workspace<isa, f16, shows>});

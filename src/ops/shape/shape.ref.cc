@@ -1,6 +1,6 @@
 #include "ops/shape/shape.h"
 
-#include "kernel/lean_reference.h"
+#include "kernel/kernel.h"
 
 namespace lathe {
 namespace {
@@ -13,11 +13,19 @@ void shape_of(const ShapeOf& op, KernelContext& c) {
 
 void size_of(const SizeOf&, KernelContext& c) { c.out(0).as<int64_t>()[0] = c.in(0).size(); }
 
+/// Neither reads an element, so states stay where they are.
+template <class Op>
+void add(KernelCatalog& k, std::string op, void (*run)(const Op&, KernelContext&)) {
+  std::string name = op + ".ref";
+  k.add<Op>({.op = std::move(op), .name = std::move(name), .backend = "reference", .takes_states = 1},
+            {.run = run});
+}
+
 }  // namespace
 
 void reference_shape(KernelCatalog& k) {
-  lean_reference<ShapeOf>(k, "Shape", shape_of);
-  lean_reference<SizeOf>(k, "Size", size_of);
+  add<ShapeOf>(k, "Shape", shape_of);
+  add<SizeOf>(k, "Size", size_of);
 }
 
 }  // namespace lathe

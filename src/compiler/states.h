@@ -1,0 +1,27 @@
+// States: pairs of an input and an output of which the output of a run is the input of the next
+// (BuildOptions::states).
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+#include "lathe/build_options.h"
+#include "plan/plan.h"
+
+namespace lathe {
+
+/// Positions of an input and of an output in a graph.
+using StatePositions = std::pair<size_t, size_t>;
+
+/// The pairs that the options name, each input and output once. Throws build_bad_state where a pattern stands
+/// for nothing, or an input or output for two things.
+std::vector<StatePositions> state_positions(const Graph& graph, const BuildOptions& options);
+
+/// What the pairs are in a graph that the optimizer and the rewrites are done with. A Concat that makes a
+/// state of its old value becomes lathe.Append. Throws build_bad_state, with the node that makes the output,
+/// where it is not its input with elements appended, written or replaced.
+std::vector<PlanState> use_states(Graph& graph, const std::vector<StatePositions>& pairs, int64_t capacity);
+
+}  // namespace lathe

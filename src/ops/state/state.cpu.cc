@@ -1,0 +1,76 @@
+#include "ops/state/state.h"
+
+#include "cpu/movement.h"
+#include "cpu/support.h"
+#include "ops/movement.h"
+
+namespace lathe {
+namespace {
+
+/// The strides of a tensor of this shape whose memory has `capacity` indices along the axis; 0: it is dense.
+Shape strides_of(Shape shape, size_t axis, int64_t capacity) {
+  if (capacity > 0) shape[axis] = capacity;
+  return row_major(shape);
+}
+
+void append(const Append& op, KernelContext& c) {
+  const Tensor &old = c.in(0), &added = c.in(1);
+  Tensor& out = c.out(0);
+  const size_t axis = axis_of(op.axis, out.rank());
+  const int64_t capacity = c.capacity(0), length = old.dim(axis);
+  Shape more = out.shape();
+  more[axis] -= length;
+  const int64_t skipped = op.joined ? length : 0;
+  if (more[axis] < 0 || added.dim(axis) - skipped != more[axis])
+    c.fail(Code::run_bad_shape,
+           "elements to append to " + std::to_string(length) + " along axis " + std::to_string(axis),
+           describe(added));
+  const Shape to_strides = strides_of(out.shape(), axis, old.data() == out.data() ? capacity : 0),
+              from_strides = row_major(added.shape());
+  const size_t bytes = cpu::element_bytes(out);
+  if (old.data() != out.data())
+    cpu::move({old.data(), strides_of(old.shape(), axis, capacity)}, out.data(), to_strides, old.shape(),
+              bytes, c);
+  cpu::move({cpu::at(added, skipped * from_strides[axis]), from_strides},
+            cpu::at(out, length * to_strides[axis]), to_strides, more, bytes, c);
+}
+Support supports_append(const Append& op, const KernelQuery& r) {
+  const auto grows = [&](const KernelQuery::Operand& o) { return o.grows_along; };
+  const int32_t axis = grows(r.inputs[0]);
+  if (axis != grows(r.outputs[0]) || (axis >= 0 && axis != op.axis))
+    return Support::no("another axis of a state");
+  return cpu::refuse_unless_movable(r);
+}
+
+void contiguous(const Contiguous& op, KernelContext& c) {
+  const Tensor& in = c.in(0);
+  Tensor& out = c.out(0);
+  const size_t axis = axis_of(op.axis, in.rank());
+  cpu::move({in.data(), strides_of(in.shape(), axis, c.capacity(0))}, out.data(), row_major(out.shape()),
+            out.shape(), cpu::element_bytes(out), c);
+}
+Support supports_contiguous(const Contiguous& op, const KernelQuery& r) {
+  if (r.inputs[0].grows_along >= 0 && r.inputs[0].grows_along != op.axis)
+    return Support::no("another axis of a state");
+  return cpu::refuse_unless_movable(r);
+}
+
+}  // namespace
+
+void cpu_state(KernelCatalog& k) {
+  k.add<Append>({.op = "Append",
+                 .domain = "lathe",
+                 .name = cpu::kernel_name("append", Isa::generic),
+                 .takes_states = 1,
+                 .appends = {{0, 0}}},
+                {.run = append, .supports = supports_append});
+  k.add<Contiguous>({.op = "Contiguous",
+                     .domain = "lathe",
+                     .name = cpu::kernel_name("contiguous", Isa::generic),
+                     .takes_states = 1},
+                    {.run = contiguous, .supports = supports_contiguous});
+  k.replaces("Append", {"Concat"});
+  k.replaces("Contiguous", {});
+}
+
+}  // namespace lathe

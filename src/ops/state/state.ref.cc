@@ -1,0 +1,74 @@
+#include "ops/state/state.h"
+
+#include "kernel/kernel.h"
+#include "ops/movement.h"
+
+namespace lathe {
+namespace {
+
+/// Copies `count` indices along the axis, from the one at `from_first` to the one at `to_first`. The tensors
+/// have so many along it for every index of the axes before, of which there are `outer`.
+struct Rows {
+  const Tensor& from;
+  Tensor& to;
+  int64_t outer, from_size, to_size;
+  size_t bytes;  // of one index along the axis
+
+  void copy(int64_t from_first, int64_t to_first, int64_t count, KernelContext& c) const {
+    Poller poll(c);
+    for (int64_t i = 0; i < outer; ++i)
+      poll.copy(static_cast<const std::byte*>(from.data()) +
+                    (i * from_size + from_first) * static_cast<int64_t>(bytes),
+                count * static_cast<int64_t>(bytes),
+                static_cast<std::byte*>(to.data()) + (i * to_size + to_first) * static_cast<int64_t>(bytes));
+  }
+};
+
+Rows rows_of(const Tensor& from, Tensor& to, size_t axis, int64_t from_size, int64_t to_size) {
+  int64_t outer = 1, inner = 1;
+  for (size_t a = 0; a < axis; ++a) outer *= to.dim(a);
+  for (size_t a = axis + 1; a < to.rank(); ++a) inner *= to.dim(a);
+  return {from, to, outer, from_size, to_size, static_cast<size_t>(inner) * bits_of(to.type()) / 8};
+}
+
+void append(const Append& op, KernelContext& c) {
+  const Tensor &old = c.in(0), &added = c.in(1);
+  Tensor& out = c.out(0);
+  const size_t axis = axis_of(op.axis, out.rank());
+  const int64_t length = old.dim(axis), more = out.dim(axis) - length, skipped = op.joined ? length : 0;
+  if (more < 0 || added.dim(axis) - skipped != more)
+    c.fail(Code::run_bad_shape,
+           "elements to append to " + std::to_string(length) + " along axis " + std::to_string(axis),
+           describe(added));
+  const int64_t capacity = c.capacity(0), old_size = capacity > 0 ? capacity : length,
+                size = capacity > 0 && old.data() == out.data() ? capacity : out.dim(axis);
+  if (old.data() != out.data()) rows_of(old, out, axis, old_size, size).copy(0, 0, length, c);
+  rows_of(added, out, axis, added.dim(axis), size).copy(skipped, length, more, c);
+}
+
+void contiguous(const Contiguous& op, KernelContext& c) {
+  const Tensor& in = c.in(0);
+  const size_t axis = axis_of(op.axis, in.rank());
+  const int64_t size = c.capacity(0) > 0 ? c.capacity(0) : in.dim(axis);
+  rows_of(in, c.out(0), axis, size, in.dim(axis)).copy(0, 0, in.dim(axis), c);
+}
+
+}  // namespace
+
+void reference_state(KernelCatalog& k) {
+  k.add<Append>({.op = "Append",
+                 .domain = "lathe",
+                 .name = "Append.ref",
+                 .backend = "reference",
+                 .takes_states = 1,
+                 .appends = {{0, 0}}},
+                {.run = append});
+  k.add<Contiguous>({.op = "Contiguous",
+                     .domain = "lathe",
+                     .name = "Contiguous.ref",
+                     .backend = "reference",
+                     .takes_states = 1},
+                    {.run = contiguous});
+}
+
+}  // namespace lathe

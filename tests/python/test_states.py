@@ -1,0 +1,109 @@
+"""States from Python: values that stay where they are from run to run."""
+
+import copy
+
+import numpy as np
+import onnx
+import pytest
+
+import lathe
+
+ATTENTION = """<ir_version: 10, opset_import: ["": 24]> g
+  (float[batch,4,seq,8] q, float[batch,2,seq,8] k, float[batch,2,seq,8] v, float[batch,2,past,8] past_key_values_0_key,
+   float[batch,2,past,8] past_key_values_0_value)
+  => (float[batch,4,seq,8] y, float[batch,2,total,8] present_0_key, float[batch,2,total,8] present_0_value) {
+    y, present_0_key, present_0_value = Attention<is_causal = 1>(q, k, v, , past_key_values_0_key, past_key_values_0_value)
+  }"""
+PAIRS = {"past_key_values_*": "present_*"}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return onnx.parser.parse_model(ATTENTION).SerializeToString()
+
+
+def step(rng, length, batch=1):
+    return {name: rng.standard_normal((batch, heads, length, 8)).astype(np.float32) for name, heads in (("q", 4), ("k", 2), ("v", 2))}
+
+
+def test_decoding_with_states_gives_the_bits_of_handing_on(model):
+    stateful, plain = lathe.build(model, states=PAIRS, state_capacity=64, threads=1), lathe.build(model, threads=1)
+    assert [io.state for io in stateful.inputs] == [None, None, None, "present_0_key", "present_0_value"]
+    assert [io.state for io in stateful.outputs] == [None, "past_key_values_0_key", "past_key_values_0_value"]
+    states = stateful.create_states({"batch": 2})
+    context = stateful.create_context()
+    context.bind_states(states)
+    past = {name: state.numpy() for name, state in states.items()}
+    rng = np.random.default_rng(1)
+    for length in (7, 1, 1, 3, 1):
+        inputs = step(rng, length, 2)
+        got, want = context.run(inputs), plain.run({**inputs, **past})
+        assert list(got) == ["y"]
+        assert np.array_equal(got["y"], want["y"])
+        past = {f"past_key_values_0_{name}": want[f"present_0_{name}"] for name in ("key", "value")}
+        for name, state in states.items():
+            assert np.array_equal(state.numpy(), past[name])
+    state = states["past_key_values_0_key"]
+    assert (state.dtype, state.shape, state.axis, state.length, state.capacity) == ("float32", (2, 2, 13, 8), 2, 13, 64)
+    assert state.strides == (2 * 64 * 8, 64 * 8, 8, 1) and state.nbytes == 2 * 2 * 13 * 8 * 4
+    assert repr(state) == "<lathe.State float32[2, 2, 13, 8], axis 2 up to 64>"
+    shapes = {"q": (2, 4, 1, 8), "k": (2, 2, 1, 8), "v": (2, 2, 1, 8), **{name: (2, 2, 13, 8) for name in states}}
+    assert stateful.memory(shapes)["states"] == 2 * 2 * 2 * 14 * 8 * 4
+
+
+def test_states_are_values(model, tmp_path):
+    engine = lathe.build(model, states="auto", state_capacity=16, threads=1)
+    states = engine.create_states({"batch": 1}, capacity=12)
+    context = engine.create_context()
+    context.bind_states(states)
+    rng = np.random.default_rng(2)
+    context.run(step(rng, 5))
+    fork = copy.deepcopy(states)
+    token = step(rng, 1)
+    first = context.run(token)["y"]
+    for state in states.values():
+        state.rewind(5)
+    assert np.array_equal(context.run(token)["y"], first)
+    context.bind_states(fork)
+    assert np.array_equal(context.run(token)["y"], first)
+    for name, state in fork.items():
+        state.save(tmp_path / name)
+        read = lathe.State.load(tmp_path / name)
+        assert np.array_equal(read.numpy(), states[name].numpy()) and read.capacity == 12
+        context.bind_state(name, read)
+    context.run(token)
+    key = fork["past_key_values_0_key"]
+    key.assign(np.zeros((1, 2, 3, 8), np.float32))
+    assert key.length == 3 and not key.numpy().any()
+    key.clear()
+    assert key.length == 0
+    with pytest.raises(lathe.Error, match="E4106.*at most 12"):
+        key.assign(np.zeros((1, 2, 13, 8), np.float32))
+    with pytest.raises(lathe.Error, match="E4106.*at most 12"):
+        context.run(step(rng, 12))
+    assert states["past_key_values_0_key"].length == 6
+
+
+def test_what_is_wrong_is_said(model, tmp_path):
+    engine = lathe.build(model, states=PAIRS, threads=1)
+    with pytest.raises(lathe.Error, match="E6001.*batch"):
+        engine.create_states()
+    with pytest.raises(lathe.Error, match="E4003.*bind"):
+        engine.create_context().run(step(np.random.default_rng(0), 1))
+    with pytest.raises(lathe.Error, match="E3008"):
+        lathe.build(model, states={"nothing_*": "present_*"})
+    with pytest.raises(lathe.Error, match="E3008"):
+        lathe.build(model, states={"past_key_values_*": "y"})
+    (tmp_path / "s").write_bytes(b"no state")
+    with pytest.raises(lathe.Error, match="E5006"):
+        lathe.State.load(tmp_path / "s")
+
+
+def test_plans_keep_states(model, tmp_path):
+    lathe.build(model, states=PAIRS, threads=1).save(tmp_path / "m.lathe")
+    engine = lathe.load(tmp_path / "m.lathe", threads=1)
+    context = engine.create_context()
+    states = engine.create_states({"batch": 1})
+    context.bind_states(states)
+    context.run(step(np.random.default_rng(0), 4))
+    assert {state.length for state in states.values()} == {4}

@@ -1,0 +1,460 @@
+// Tests states: runs that change them in place give the bits of runs that hand every value on, at every
+// length.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <functional>
+
+#include "lathe/state.h"
+#include "plan/plan_file.h"
+#include "plan/verify.h"
+#include "runtime/program.h"
+#include "support/allocations.h"
+#include "support/error_code.h"
+#include "support/temp_directory.h"
+#include "support/text_model.h"
+
+namespace lathe::testing {
+namespace LATHE_TEST_FILE {
+
+using std::string;
+using std::vector;
+
+/// Attention whose cache is its own.
+constexpr std::string_view cached_attention =
+    R"((float[batch,seq,32] x, float[batch,4,past,8] past_k, float[batch,4,past,8] past_v)
+  => (float[batch,seq,32] y, float[batch,4,total,8] present_k, float[batch,4,total,8] present_v)
+  <float[32,32] a = {}, float[32,32] b = {}, float[32,32] c = {}> {
+    q = MatMul(x, a)
+    k = MatMul(x, b)
+    v = MatMul(x, c)
+    y, present_k, present_v = Attention<q_num_heads = 4, kv_num_heads = 4, is_causal = 1>(q, k, v, , past_k, past_v)
+  })";
+
+/// Attention in pieces, as exporters write it: keys and values are joined before it.
+constexpr std::string_view joined_attention =
+    R"((float[batch,4,seq,8] q, float[batch,4,seq,8] k, float[batch,4,seq,8] v, float[batch,4,past,8] past_k,
+       float[batch,4,past,8] past_v)
+  => (float[batch,4,seq,8] y, float[batch,4,total,8] present_k, float[batch,4,total,8] present_v)
+  <float scale = {0.35}> {
+    present_k = Concat<axis = 2>(past_k, k)
+    present_v = Concat<axis = -2>(past_v, v)
+    t = Transpose<perm = [0, 1, 3, 2]>(present_k)
+    s = MatMul(q, t)
+    scaled = Mul(s, scale)
+    p = Softmax(scaled)
+    y = MatMul(p, present_v)
+  })";
+
+/// The past is read by an operator that takes dense tensors only, and by a body; the new value by another.
+constexpr std::string_view read_by_all =
+    R"((float[batch,2,seq,3] x, float[batch,2,past,3] past, bool flag) => (float[batch,2,rest,3] y, float[batch,2,total,3] present, float[batch,2,past,3] z)
+  <int64 axis = {2}> {
+    present = Concat<axis = 2>(past, x, x)
+    r = CumSum(present, axis)
+    y = Neg(r)
+    z = If(flag) <then_branch = g () => (float[batch,2,past,3] a) { a = Abs(past) }, else_branch = h () => (float[batch,2,past,3] b) { b = Identity(past) }>
+  })";
+
+struct Both {
+  Both(std::string_view text, const vector<StatePair>& states, BuildOptions options = {}, int opset = 24)
+      : dense(Engine::build(model_of(text, opset), options)), stateful(build(text, states, options, opset)) {}
+  static Engine build(std::string_view text, const vector<StatePair>& states, BuildOptions options,
+                      int opset) {
+    options.states = states;
+    if (options.state_capacity == 2048) options.state_capacity = 600;
+    return Engine::build(model_of(text, opset), options);
+  }
+  Engine dense, stateful;
+};
+
+Tensor drawn(const Shape& shape, uint64_t seed) { return random_tensor(DataType::float32, shape, seed); }
+
+bool same(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && a.type() == b.type() &&
+         (a.bytes() == 0 || std::memcmp(a.data(), b.data(), a.bytes()) == 0);
+}
+
+/// Runs both step by step, and compares outputs and states after each.
+void expect_same(const Both& e, vector<std::pair<string, string>> names, const vector<int64_t>& lengths,
+                 int64_t batch, const string& what) {
+  NamedStates states = State::create_all(e.stateful, {{"batch", batch}});
+  Context with = e.stateful.create_context(), without = e.dense.create_context();
+  with.bind_states(states);
+  NamedValues past;
+  for (const auto& [in, out] : names) past[in] = states.at(in).tensor();
+  uint64_t seed = 1;
+  for (int64_t length : lengths) {
+    NamedValues inputs;
+    for (const IoInfo& io : e.stateful.inputs()) {
+      if (!io.state.empty()) continue;
+      if (io.element_type == DataType::boolean) {
+        inputs[io.name] = Tensor::scalar(length % 2 == 0);
+        continue;
+      }
+      Shape shape;
+      for (const Dim& d : *io.shape) shape.push_back(d.value().value_or(d.str() == "batch" ? batch : length));
+      inputs[io.name] = random_tensor(io.element_type, shape, ++seed);
+    }
+    NamedValues all = inputs;
+    all.insert(past.begin(), past.end());
+    const NamedValues want = without.run(all), got = with.run(inputs);
+    ASSERT_EQ(got.size() + names.size(), want.size()) << what;
+    for (const auto& [name, v] : got)
+      EXPECT_TRUE(same(v.tensor(), want.at(name).tensor())) << what << " " << name;
+    for (const auto& [in, out] : names) {
+      past[in] = want.at(out);
+      EXPECT_TRUE(same(states.at(in).tensor(), want.at(out).tensor()))
+          << what << " " << in << " after " << length;
+    }
+  }
+}
+
+const vector<std::pair<string, string>> keys_and_values = {{"past_k", "present_k"}, {"past_v", "present_v"}};
+const vector<StatePair> keys_and_values_too = {{"past_*", "present_*"}};
+
+TEST(States, GiveTheBitsOfValuesThatAreHandedOn) {
+  for (const char* isa : {"generic", "avx2", "avx512"})
+    for (int threads : {1, 2})
+      for (int64_t batch : {1, 3}) {
+        BuildOptions o{.threads = threads, .isa = isa};
+        const string what = string(isa) + " " + std::to_string(threads);
+        expect_same({joined_attention, keys_and_values_too, o}, keys_and_values,
+                    {5, 1, 1, 9, 1, 300, 1, 1, 0, 20, 1}, batch, what);
+      }
+}
+
+TEST(States, OfAttentionAreItsCache) {
+  for (const char* isa : {"generic", "avx2", "avx512"})
+    for (int64_t batch : {1, 2}) {
+      const Both e{cached_attention, {{"auto", ""}}, {.threads = 2, .isa = isa}};
+      expect_same(e, keys_and_values, {7, 1, 1, 1, 30, 1, 200, 1, 1}, batch, isa);
+      for (const StepInfo& s : e.stateful.steps()) EXPECT_NE(s.op, "Contiguous");
+    }
+}
+
+TEST(States, AreOfEveryTypeOfFloats) {
+  for (const char* type : {"float16", "bfloat16", "double"})
+    for (std::string_view model : {cached_attention, joined_attention}) {
+      string text(model);
+      // Without constants, whose text depends on the type.
+      for (const auto& [from, to] : {std::pair<string, string>{"  <float scale = {0.35}> {", "  {"},
+                                     {"    scaled = Mul(s, scale)\n", ""},
+                                     {"Softmax(scaled)", "Softmax(s)"}})
+        if (const size_t at = text.find(from); at != string::npos) text.replace(at, from.size(), to);
+      for (size_t at = 0; (at = text.find("float[", at)) != string::npos; at += 8) text.replace(at, 5, type);
+      if (text.find("= {}") != string::npos && type == string("double"))
+        continue;  // made up weights are floats
+      expect_same({text, keys_and_values_too, {.threads = 1}}, keys_and_values, {5, 1, 1, 9}, 2,
+                  type + text.substr(0, 40));
+    }
+}
+
+TEST(States, AreCopiedForKernelsThatTakeDenseTensors) {
+  const vector<std::pair<string, string>> names = {{"past", "present"}};
+  for (const char* backend : {"cpu", "reference"}) {
+    const Both e{read_by_all, {{"past", "present"}}, {.threads = 1, .backend = backend}};
+    expect_same(e, names, {2, 3, 1, 2}, 2, backend);
+  }
+  expect_same({joined_attention, keys_and_values_too, {.threads = 1, .backend = "reference"}},
+              keys_and_values, {3, 1, 2}, 2, "reference");
+  expect_same({cached_attention, keys_and_values_too, {.threads = 1, .backend = "reference"}},
+              keys_and_values, {3, 1, 2}, 2, "reference");
+}
+
+/// A recurrent layer: its hidden state is replaced.
+constexpr std::string_view recurrent =
+    R"((float[seq,batch,6] x, float[1,batch,5] h) => (float[seq,1,batch,5] y, float[1,batch,5] hn)
+  <float[1,15,6] w = {}, float[1,15,5] r = {}> { y, hn = GRU<hidden_size = 5>(x, w, r, , , h) })";
+
+TEST(States, ThatKeepTheirShapeAreReplaced) {
+  expect_same({recurrent, {{"h", "hn"}}, {.threads = 1}}, {{"h", "hn"}}, {3, 1, 4}, 2, "GRU");
+  expect_same({recurrent, {{"auto", ""}}, {.threads = 1}}, {{"h", "hn"}}, {3, 1, 4}, 2, "GRU");
+  // The old value is read when the new one is there already.
+  constexpr std::string_view late =
+      R"((float[batch,6] x, float[batch,6] h) => (float[batch,6] y, float[batch,6] hn) {
+    hn = Softmax(x)
+    d = Sub(h, hn)
+    y = Exp(d)
+  })";
+  expect_same({late, {{"h", "hn"}}, {.threads = 1}}, {{"h", "hn"}}, {1, 1, 1}, 4, "late");
+}
+
+/// Rows are written into a cache of fixed size.
+constexpr std::string_view scattered =
+    R"((float[batch,2,seq,3] x, float[batch,2,16,3] past, int64[batch] at) => (float[batch,2,16,3] y, float[batch,2,16,3] present) {
+    present = TensorScatter(past, x, at)
+    y = Neg(present)
+  })";
+
+TEST(States, RowsAreWrittenWhereTheyAre) {
+  const Both e{scattered, {{"past", "present"}}, {.threads = 1}};
+  NamedStates states = State::create_all(e.stateful, {{"batch", 2}});
+  State& s = states.at("past");
+  EXPECT_EQ(s.shape(), Shape({2, 2, 16, 3}));
+  EXPECT_EQ(s.axis(), -1);
+  s.assign(drawn({2, 2, 16, 3}, 9));
+  Context with = e.stateful.create_context(), without = e.dense.create_context();
+  with.bind_states(states);
+  Tensor past = s.tensor();
+  for (int64_t i = 0; i < 4; ++i) {
+    const NamedValues in{{"x", drawn({2, 2, 2, 3}, 20 + static_cast<uint64_t>(i))},
+                         {"at", Tensor::from<int64_t>({2}, vector<int64_t>{i, 3 * i})}};
+    NamedValues all = in;
+    all["past"] = past;
+    const NamedValues want = without.run(all), got = with.run(in);
+    EXPECT_TRUE(same(got.at("y").tensor(), want.at("y").tensor()));
+    past = want.at("present").tensor();
+    EXPECT_TRUE(same(s.tensor(), past));
+  }
+  // A run that fails may have written: what is there is nobody's.
+  EXPECT_EQ(
+      code_of([&] {
+        with.run({{"x", drawn({2, 2, 2, 3}, 1)}, {"at", Tensor::from<int64_t>({2}, vector<int64_t>{0, 99})}});
+      }),
+      Code::run_bad_index);
+  const NamedValues good{{"x", drawn({2, 2, 2, 3}, 1)},
+                         {"at", Tensor::from<int64_t>({2}, vector<int64_t>{0, 9})}};
+  EXPECT_EQ(code_of([&] { with.run(good); }), Code::bad_argument);
+  s.assign(past);
+  with.run(good);
+}
+
+TEST(States, GrowToTheirCapacityOnly) {
+  const Both e{joined_attention, keys_and_values_too, {.threads = 1, .state_capacity = 10}};
+  NamedStates states = State::create_all(e.stateful, {{"batch", 1}}, 6);
+  State& k = states.at("past_k");
+  EXPECT_EQ(k.capacity(), 6);
+  EXPECT_EQ(k.length(), 0);
+  Context c = e.stateful.create_context();
+  c.bind_states(states);
+  const auto step = [&](int64_t n) {
+    return c.run(
+        {{"q", drawn({1, 4, n, 8}, 1)}, {"k", drawn({1, 4, n, 8}, 2)}, {"v", drawn({1, 4, n, 8}, 3)}});
+  };
+  step(4);
+  EXPECT_EQ(k.length(), 4);
+  const Tensor before = k.tensor();
+  EXPECT_EQ(code_of([&] { step(3); }), Code::run_state_full);
+  // As before, and usable.
+  EXPECT_EQ(k.length(), 4);
+  EXPECT_TRUE(same(k.tensor(), before));
+  step(2);
+  EXPECT_EQ(k.length(), 6);
+  k.rewind(4);
+  EXPECT_TRUE(same(k.tensor(), before));
+  EXPECT_EQ(code_of([&] { k.rewind(5); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { k.rewind(-1); }), Code::bad_argument);
+  k.clear();
+  EXPECT_EQ(k.length(), 0);
+  EXPECT_EQ(code_of([&] { State::create(e.stateful, "past_k", {{"batch", 1}}, 11); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { State::create(e.stateful, "past_k"); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { State::create(e.stateful, "q", {{"batch", 1}}); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { State().tensor(); }), Code::bad_argument);
+}
+
+TEST(States, AreValues) {
+  const Both e{joined_attention, keys_and_values_too, {.threads = 1}};
+  NamedStates states = State::create_all(e.stateful, {{"batch", 2}});
+  Context c = e.stateful.create_context();
+  c.bind_states(states);
+  const auto step = [&](int64_t n, uint64_t seed) {
+    return c.run({{"q", drawn({2, 4, n, 8}, seed)},
+                  {"k", drawn({2, 4, n, 8}, seed + 1)},
+                  {"v", drawn({2, 4, n, 8}, seed + 2)}});
+  };
+  step(5, 1);
+  NamedStates fork;
+  for (const auto& [name, s] : states) fork[name] = s.clone();
+  const NamedValues first = step(3, 10);
+  EXPECT_EQ(states.at("past_k").length(), 8);
+  EXPECT_EQ(fork.at("past_k").length(), 5);
+  c.bind_states(fork);
+  EXPECT_TRUE(same(step(3, 10).at("y").tensor(), first.at("y").tensor()));
+  EXPECT_TRUE(same(fork.at("past_v").tensor(), states.at("past_v").tensor()));
+  // On disk.
+  const TempDirectory folder;
+  fork.at("past_k").save(folder / "k.state");
+  const State read = State::load(folder / "k.state");
+  EXPECT_TRUE(same(read.tensor(), fork.at("past_k").tensor()));
+  EXPECT_EQ(read.capacity(), fork.at("past_k").capacity());
+  EXPECT_EQ(read.axis(), 2);
+  fork["past_k"] = read;
+  c.bind_states(fork);
+  step(1, 30);
+  EXPECT_EQ(read.length(), 9);
+  std::string bytes;
+  {
+    std::ifstream in(folder / "k.state", std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  for (size_t i = 0; i < bytes.size(); i += i < 240 ? 1 : 97) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
+    std::ofstream(folder / "d.state", std::ios::binary) << damaged;
+    EXPECT_EQ(code_of([&] { State::load(folder / "d.state"); }), Code::state_malformed) << i;
+  }
+  std::ofstream(folder / "d.state", std::ios::binary) << bytes.substr(0, bytes.size() - 1);
+  EXPECT_EQ(code_of([&] { State::load(folder / "d.state"); }), Code::state_malformed);
+}
+
+/// A decoder's attention with what depends on its length besides: a mask, and the scores.
+constexpr std::string_view masked =
+    R"((float[batch,4,seq,8] q, float[batch,4,seq,8] k, float[batch,4,seq,8] v, float[batch,4,past,8] past_k,
+       float[batch,4,past,8] past_v, float["batch","past + seq"] mask)
+  => (float[batch,4,seq,8] y, float[batch,4,total,8] present_k, float[batch,4,total,8] present_v)
+  <float scale = {0.35}, int64[2] axes = {1, 2}> {
+    present_k = Concat<axis = 2>(past_k, k)
+    present_v = Concat<axis = 2>(past_v, v)
+    bias = Unsqueeze(mask, axes)
+    t = Transpose<perm = [0, 1, 3, 2]>(present_k)
+    s = MatMul(q, t)
+    scaled = Mul(s, scale)
+    added = Add(scaled, bias)
+    p = Softmax(added)
+    y = MatMul(p, present_v)
+  })";
+
+TEST(States, DecodingAllocatesAHandfulOfTimes) {
+  BuildOptions o{.threads = 1};
+  o.states = keys_and_values_too;
+  string text(masked);
+  const size_t at = text.find("float[\"batch\",\"past + seq\"]");
+  text.replace(at, 28, "float[batch,length]");
+  for (const bool sums : {false, true}) {
+    onnx::Model m = model_of(text, 24);
+    if (sums)
+      for (onnx::ValueInfoProto& in : m.proto.graph->input)
+        if (in.name == "mask") in.type->tensor_type->shape->dim[1].dim_param = "past + seq";
+    const Engine e = Engine::build(m, o);
+    for (const StepInfo& s : e.steps()) EXPECT_NE(s.op, "Contiguous");
+    NamedStates states = State::create_all(e, {{"batch", 1}});
+    Context c = e.create_context();
+    c.bind_states(states);
+    vector<float> mask(2048, 0.0f);
+    Tensor y(DataType::float32, {1, 4, 1, 8});
+    for (const char* name : {"q", "k", "v"}) c.bind_input(name, drawn({1, 4, 1, 8}, 3));
+    c.bind_output("y", y);
+    const void* const memory = states.at("past_k").data();
+    int with_allocations = 0;
+    for (int64_t length = 0; length < 2000; ++length) {
+      c.bind_input("mask", Tensor::view(DataType::float32, {1, length + 1}, mask.data()));
+      const long before = test::allocations;
+      c.run();
+      with_allocations += test::allocations != before ? 1 : 0;
+    }
+    EXPECT_EQ(states.at("past_k").length(), 2000);
+    EXPECT_EQ(states.at("past_k").data(), memory);
+    if (sums) EXPECT_LE(with_allocations, 6);
+  }
+}
+
+TEST(States, AreInPlans) {
+  const TempDirectory folder;
+  const Both e{joined_attention, keys_and_values_too, {.threads = 1}};
+  e.stateful.save(folder / "m.lathe");
+  Both loaded = e;
+  loaded.stateful = Engine::load(folder / "m.lathe", {.threads = 1});
+  expect_same(loaded, keys_and_values, {3, 1, 1, 8}, 2, "loaded");
+  loaded.stateful = Engine::load(folder / "m.lathe", {.threads = 1, .isa = "generic"});
+  loaded.dense = Engine::build(model_of(joined_attention, 24), {.threads = 1, .isa = "generic"});
+  expect_same(loaded, keys_and_values, {3, 1, 1, 8}, 2, "generic");
+}
+
+TEST(States, OfPlansAreVerified) {
+  const TempDirectory folder;
+  Both(joined_attention, keys_and_values_too, {.threads = 1}).stateful.save(folder / "m.lathe");
+  const auto refused = [&](const std::function<void(Plan&)>& change) {
+    Plan plan = load_plan(folder / "m.lathe", true);
+    change(plan);
+    return code_of([&] { verify(plan); });
+  };
+  const auto value = [](Plan& p, bool output, size_t state) -> PlanValue& {
+    PlanGraph& g = p.graphs[0];
+    return g.values[output ? g.outputs[p.states[state].output] : g.inputs[p.states[state].input]];
+  };
+  EXPECT_EQ(refused([](Plan&) {}), Code::none);
+  for (const auto& change : vector<std::function<void(Plan&)>>{
+           [](Plan& p) { p.states[0].input = 99; },
+           [](Plan& p) { p.states[0].output = 99; },
+           [](Plan& p) { p.states[0].output = p.states[1].output; },
+           [](Plan& p) { p.states[0].axis = -1; },
+           [](Plan& p) { p.states[0].axis = 4; },
+           [](Plan& p) { p.states[0].capacity = 0; },
+           [](Plan& p) { p.states[0].update = PlanState::Update::replace; },
+           [](Plan& p) { p.states.pop_back(); },
+           [](Plan& p) { p.states.push_back(p.states[0]); },
+           [&](Plan& p) { value(p, false, 0).state = 1; },
+           [&](Plan& p) { value(p, true, 0).state = -1; },
+           [&](Plan& p) { value(p, true, 0).type.shape->pop_back(); },
+           [&](Plan& p) { value(p, false, 1).type.elem = DataType::int4; },
+           [](Plan& p) { p.graphs[0].values[p.graphs[0].inputs[0]].state = 0; },
+           [](Plan& p) { p.graphs[0].outputs.push_back(p.graphs[0].outputs[p.states[0].output]); },
+           [](Plan& p) { p.graphs[0].outputs.push_back(p.graphs[0].inputs[p.states[0].input]); },
+       })
+    EXPECT_EQ(refused(change), Code::plan_malformed);
+  // Another state than the one that a step appends to.
+  Plan plan = load_plan(folder / "m.lathe", true);
+  std::swap(plan.states[0].output, plan.states[1].output);
+  std::swap(value(plan, true, 0).state, value(plan, true, 1).state);
+  EXPECT_EQ(code_of([&] { Program(std::move(plan), Extensions::none(), {}); }), Code::plan_target);
+}
+
+TEST(States, RefuseWhatTheyCannotBe) {
+  const auto refused = [](std::string_view text, vector<StatePair> states) {
+    BuildOptions o{.threads = 1};
+    o.states = std::move(states);
+    return code_of([&] { Engine::build(model_of(text, 24), o); });
+  };
+  EXPECT_EQ(refused(joined_attention, {{"nothing.*", "present.*"}}), Code::build_bad_state);
+  EXPECT_EQ(refused(joined_attention, {{"past_*", "nothing_*"}}), Code::build_bad_state);
+  EXPECT_EQ(refused(joined_attention, {{"past_k", "present_v"}, {"past_v", "present_v"}}),
+            Code::build_bad_state);
+  EXPECT_EQ(refused(joined_attention, {{"past_k", "present_v"}}), Code::build_bad_state);
+  EXPECT_EQ(refused(joined_attention, {{"q", "y"}, {"past_*", "present_*"}}), Code::none);
+  // Elements in front, not behind.
+  EXPECT_EQ(
+      refused(
+          "(float[n,3] past, float[m,3] x) => (float[k,3] present) { present = Concat<axis = 0>(x, past) }",
+          {{"past", "present"}}),
+      Code::build_bad_state);
+  EXPECT_EQ(refused("(float[n,3] past) => (float[n,3] past) { }", {{"past", "past"}}), Code::build_bad_state);
+  // The old rows are read when new ones have been written over them.
+  EXPECT_EQ(
+      refused(
+          R"((float[2,2,16,3] past, float[2,2,1,3] x, int64[2] at) => (float[2,2,16,3] y, float[2,2,16,3] present) {
+      present = TensorScatter(past, x, at)
+      m = Softmax(present)
+      y = Sub(past, m)
+    })",
+          {{"past", "present"}}),
+      Code::build_bad_state);
+}
+
+TEST(States, MustBeBound) {
+  const Both e{joined_attention, keys_and_values_too, {.threads = 1}};
+  Context c = e.stateful.create_context();
+  const NamedValues in{
+      {"q", drawn({1, 4, 1, 8}, 1)}, {"k", drawn({1, 4, 1, 8}, 2)}, {"v", drawn({1, 4, 1, 8}, 3)}};
+  EXPECT_EQ(code_of([&] { c.run(in); }), Code::run_missing_input);
+  NamedStates states = State::create_all(e.stateful, {{"batch", 1}});
+  c.bind_states(states);
+  c.run(in);
+  NamedValues more = in;
+  more["past_k"] = drawn({1, 4, 1, 8}, 1);
+  EXPECT_EQ(code_of([&] { c.run(more); }), Code::run_bad_input);
+  EXPECT_EQ(code_of([&] { c.output("present_k"); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { c.bind_output("present_k", drawn({1, 4, 3, 8}, 1)); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { c.bind_state("q", states.at("past_k")); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { c.bind_state("past_k", State()); }), Code::run_bad_input);
+  // One state is one input's.
+  c.bind_state("past_v", states.at("past_k"));
+  EXPECT_EQ(code_of([&] { c.run(in); }), Code::bad_argument);
+  c.bind_state("past_v", states.at("past_v"));
+  c.run(in);
+  EXPECT_EQ(states.at("past_v").length(), 2);
+}
+
+}  // namespace LATHE_TEST_FILE
+}  // namespace lathe::testing
