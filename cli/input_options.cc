@@ -72,11 +72,7 @@ BoundStates::BoundStates(const Engine& engine, Context& context, NamedValues& va
     if (io.state.empty()) continue;
     Tensor before = values.at(io.name).tensor();
     values.erase(io.name);
-    std::map<std::string, int64_t> sizes;
-    for (size_t a = 0; a < io.shape->size() && a < before.rank(); ++a)
-      if (const auto symbol = (*io.shape)[a].symbol_name()) sizes[*symbol] = before.dim(a);
-    State state = State::create(engine, io.name, sizes);
-    state.assign(before);
+    State state = State::from(engine, io.name, before);
     context.bind_state(io.name, state);
     states_.push_back({io.state, std::move(state), std::move(before)});
   }

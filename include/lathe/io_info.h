@@ -22,7 +22,7 @@ struct IoInfo {
   bool optional = false;                        // true for an input that has a default
   /// Names the other half of a state (BuildOptions::states): the output that is the next value of an input,
   /// or the input that an output is the next value of. Empty: it is given, or returned.
-  std::string state;
+  std::string state = {};
 };
 
 /// Maps names of inputs or outputs to values.

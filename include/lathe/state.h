@@ -48,6 +48,10 @@ class LATHE_API State {
   /// state; run_too_large, run_out_of_memory.
   static State create(const Engine& engine, std::string_view input,
                       const std::map<std::string, int64_t>& sizes = {}, int64_t capacity = 0);
+  /// Makes the state of one input with the elements of a tensor. Throws as create() and assign() do, and
+  /// run_bad_input for a name that no input has.
+  static State from(const Engine& engine, std::string_view input, const Tensor& elements,
+                    int64_t capacity = 0);
   /// Makes the states of all inputs of an engine that are states. Throws as create() does.
   static NamedStates create_all(const Engine& engine, const std::map<std::string, int64_t>& sizes = {},
                                 int64_t capacity = 0);

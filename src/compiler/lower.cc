@@ -8,9 +8,9 @@
 
 #include "compiler/makers.h"
 #include "compiler/regions.h"
+#include "compiler/states.h"
 #include "compiler/weights.h"
 #include "compiler/window_attributes.h"
-#include "plan/verify.h"
 #include "runtime/program.h"
 
 namespace lathe {
@@ -532,27 +532,6 @@ uint32_t GraphLowering::value_in(ValueId v, MemorySpace space) {
   copy.outputs = {static_cast<int32_t>(to)};
   made_.steps.push_back(std::move(copy));
   return to;
-}
-
-/// A new value of a state is made elsewhere and copied in the end where the old one is read too late.
-/// Elements that are written into the old one leave no choice.
-void settle_states(Plan& plan) {
-  const PlanGraph& main = plan.graphs[0];
-  for (PlanState& s : plan.states) {
-    if (s.update == PlanState::Update::append || s.update == PlanState::Update::copy) continue;
-    const PlanStep* const late = late_reader(plan, s);
-    const bool is_output = std::ranges::find(main.outputs, main.inputs[s.input]) != main.outputs.end();
-    if (!late && !is_output) continue;
-    const std::string& name = main.values[main.inputs[s.input]].name;
-    if (s.update == PlanState::Update::write)
-      throw Error(Code::build_bad_state, "build",
-                  name + " to be read before " + main.values[main.outputs[s.output]].name +
-                      " is written in its place",
-                  late ? "a node that reads it afterwards" : "an output of the graph that it is",
-                  "leave it out of the states")
-          .at("build", late ? late->node : name, late ? late->op : "");
-    s.update = PlanState::Update::copy;
-  }
 }
 
 /// Where the sizes of the symbols are read from.

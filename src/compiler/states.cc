@@ -8,6 +8,7 @@
 
 #include "compiler/lower.h"
 #include "compiler/makers.h"
+#include "plan/verify.h"
 
 namespace lathe {
 namespace {
@@ -104,8 +105,9 @@ void add_usual_pairs(const Graph& g, std::vector<StatePositions>& pairs) {
     const std::string& name = g.value(g.inputs()[i]).name;
     for (const auto& [from, to] : usual_names) {
       const size_t at = name.find(from);
-      const bool whole = from.size() < 4 && name != from && from[0] != '_' && from.back() != '_';
-      if (at == std::string::npos || whole) continue;
+      // Short names are names of their own, not parts of others.
+      const bool is_part = from.size() < 4 && name != from && from[0] != '_' && from.back() != '_';
+      if (at == std::string::npos || is_part) continue;
       const size_t o = find(g, g.outputs(), std::string(name).replace(at, from.size(), to));
       if (o == g.outputs().size() || !may_be_state(g, g.inputs()[i], g.outputs()[o])) continue;
       pairs.emplace_back(i, o);
@@ -223,6 +225,25 @@ std::vector<PlanState> use_states(Graph& g, const std::vector<StatePositions>& p
   std::vector<PlanState> states;
   for (const auto& [i, o] : pairs) states.push_back(state_of(g, i, o, capacity));
   return states;
+}
+
+void settle_states(Plan& plan) {
+  const PlanGraph& main = plan.graphs[0];
+  for (PlanState& s : plan.states) {
+    if (s.update == PlanState::Update::append || s.update == PlanState::Update::copy) continue;
+    const PlanStep* const late = late_reader(plan, s);
+    const bool is_output = std::ranges::find(main.outputs, main.inputs[s.input]) != main.outputs.end();
+    if (!late && !is_output) continue;
+    const std::string& name = main.values[main.inputs[s.input]].name;
+    if (s.update == PlanState::Update::write)
+      throw Error(Code::build_bad_state, "build",
+                  name + " to be read before " + main.values[main.outputs[s.output]].name +
+                      " is written in its place",
+                  late ? "a node that reads it afterwards" : "an output of the graph that it is",
+                  "leave it out of the states")
+          .at("build", late ? late->node : name, late ? late->op : "");
+    s.update = PlanState::Update::copy;
+  }
 }
 
 }  // namespace lathe

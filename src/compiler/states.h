@@ -24,4 +24,9 @@ std::vector<StatePositions> state_positions(const Graph& graph, const BuildOptio
 /// where it is not its input with elements appended, written or replaced.
 std::vector<PlanState> use_states(Graph& graph, const std::vector<StatePositions>& pairs, int64_t capacity);
 
+/// Makes a new value of a state elsewhere, and has it copied in the end, where the old one is read too late.
+/// Elements that are written into the old one leave no choice: throws build_bad_state with the node that
+/// reads it.
+void settle_states(Plan& plan);
+
 }  // namespace lathe

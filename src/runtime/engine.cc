@@ -233,24 +233,33 @@ std::vector<StepInfo> Engine::steps() const {
 namespace {
 
 /// The bytes of the states after a run with inputs of these shapes.
-uint64_t bytes_of_states(const Engine::Impl& engine, const ShapeKey& key) {
-  const Plan& plan = engine.program.plan();
-  std::vector<size_t> first;  // by input: where its sizes begin in the key
-  for (size_t at = 0; at < key.size(); at += 1 + static_cast<size_t>(std::max<int64_t>(key[at], 0)))
-    first.push_back(at + 1);
-  std::map<std::string, int64_t, std::less<>> sizes;
-  for (const Plan::Symbol& s : plan.symbols) sizes[s.name] = key[first[s.input] + s.axis];
+uint64_t bytes_of_states(const Program& program, const ShapeKey& key) {
+  const Plan& plan = program.plan();
+  Growth::Sizes sizes;
+  program.growth().read(key, sizes);
   uint64_t bytes = 0;
   for (const PlanState& s : plan.states) {
     const PlanType& type = plan.graphs[0].values[plan.graphs[0].outputs[s.output]].type;
-    uint64_t count = 1;
-    for (size_t a = 0; a < type.shape->size(); ++a) {
-      const auto size = (*type.shape)[a].evaluate(sizes);
-      count *= static_cast<uint64_t>(size.value_or(key[first[s.input] + a]));
-    }
-    bytes += bytes_for(type.elem, count);
+    Shape shape;
+    for (size_t a = 0; a < type.shape->size(); ++a)
+      shape.push_back(
+          program.growth().evaluate((*type.shape)[a], sizes.now).value_or(key[sizes.first[s.input] + a]));
+    bytes += bytes_for(type.elem, static_cast<size_t>(checked_count(shape, type.elem, "a state")));
   }
   return bytes;
+}
+
+/// `key`: the shapes of the inputs, before lengths are rounded up.
+MemoryInfo memory_of(const Program& program, const MemoryPlan& memory_plan, const ShapeKey& key) {
+  MemoryEstimate e = estimate_memory(program, memory_plan);
+  return {program.weight_bytes(),
+          e.arena,
+          e.workspace,
+          e.outputs,
+          e.data_dependent,
+          std::move(e.uncounted),
+          e.records,
+          bytes_of_states(program, key)};
 }
 
 }  // namespace
@@ -261,29 +270,13 @@ MemoryInfo Engine::memory(const NamedShapes& shapes) const {
   ShapeKey key = exact;
   Growth::Sizes sizes;
   round_key(now->program, key, sizes);
-  MemoryEstimate e = estimate_memory(now->program, plan_memory(now->program, 0, key));
-  return {now->program.weight_bytes(),
-          e.arena,
-          e.workspace,
-          e.outputs,
-          e.data_dependent,
-          std::move(e.uncounted),
-          e.records,
-          bytes_of_states(*now, exact)};
+  return memory_of(now->program, plan_memory(now->program, 0, key), exact);
 }
 
 MemoryInfo Engine::profile_memory(std::string_view name) const {
   const auto now = impl();
   const ProfileReserve reserve = reserve_of(*now, now->profile(name));
-  MemoryEstimate e = estimate_memory(now->program, reserve.peak);
-  return {now->program.weight_bytes(),
-          e.arena,
-          e.workspace,
-          e.outputs,
-          e.data_dependent,
-          std::move(e.uncounted),
-          e.records,
-          bytes_of_states(*now, reserve.peak.key)};
+  return memory_of(now->program, reserve.peak, reserve.peak.key);
 }
 
 NamedShapes Engine::output_shapes(const NamedShapes& shapes) const {

@@ -507,8 +507,8 @@ void Frame::report_tap(uint32_t v) {
   Value seen = value(v);
   if (const int32_t axis = state_.program.plan().grows_along(graph_.plan->values[v]); axis >= 0) {
     const Tensor& t = seen.tensor();
-    seen = copy_of_state(t.type(), t.shape(), t.data(), axis,
-                         state_.states[static_cast<size_t>(graph_.plan->values[v].state)].capacity);
+    seen = dense_copy(t.type(), t.shape(), axis, t.data(),
+                      state_.states[static_cast<size_t>(graph_.plan->values[v].state)].capacity);
   }
   if (const MemorySpace space = graph_.plan->values[v].memory; space != host_memory) {
     Tensor host(seen.tensor().type(), seen.tensor().shape());

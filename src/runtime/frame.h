@@ -145,7 +145,7 @@ class Frame {
   void finish(std::span<const Tensor> bound);
   void finish_output(size_t i, const Tensor* bound);
   void finish_state(size_t i);
-  void* state_memory(uint32_t v, const Shape& shape) const;
+  void check_state(size_t state, const Shape& shape) const;
   void release(Block& b, MemorySpace space);
   void release_blocks();
   bool tapped() const { return !taps_.empty() && state_.tap; }

@@ -184,7 +184,9 @@ Tensor& Frame::bind(uint32_t v, DataType type, const Shape& shape) {
   if (slot.place == Slot::Place::arena && fits) {
     data = arenas_[space].data() + slot.offset;
   } else if (slot.place == Slot::Place::state) {
-    data = state_memory(v, shape);
+    const auto state = static_cast<size_t>(graph_.state[v]);
+    check_state(state, shape);
+    data = state_.states[state].data;
   } else if (slot.place == Slot::Place::output && fits) {
     data = output_memory_[static_cast<size_t>(graph_.output[slot.home])] + slot.offset;
   } else if (slot.place == Slot::Place::alias && value(slot.home).is_tensor()) {
@@ -205,18 +207,26 @@ Tensor& Frame::bind(uint32_t v, DataType type, const Shape& shape) {
   return t;
 }
 
-/// The memory of the state that a value is the new value of.
-void* Frame::state_memory(uint32_t v, const Shape& shape) const {
-  const auto index = static_cast<size_t>(graph_.state[v]);
-  const StateMemory& s = state_.states[index];
-  const int32_t axis = state_.program.plan().states[index].axis;
+/// Refuses the shape of a new value that its state has no memory for.
+void Frame::check_state(size_t state, const Shape& shape) const {
+  const StateMemory& s = state_.states[state];
+  const int32_t axis = state_.program.plan().states[state].axis;
+  const std::string& name =
+      graph_.plan->values[graph_.plan->outputs[state_.program.plan().states[state].output]].name;
+  bool same = shape.size() == s.shape.size();
+  for (size_t a = 0; same && a < shape.size(); ++a)
+    same = shape[a] == s.shape[a] || static_cast<int32_t>(a) == axis;
+  if (!same)
+    throw Error(
+        Code::run_bad_shape, "run", "a state of shape " + describe(s.shape), describe(shape),
+        axis < 0 ? "this state keeps its shape" : "this state grows along axis " + std::to_string(axis))
+        .at("run", name, "");
   if (axis >= 0 && shape[static_cast<size_t>(axis)] > s.capacity)
     throw Error(Code::run_state_full, "run",
                 "at most " + std::to_string(s.capacity) + " along axis " + std::to_string(axis),
                 std::to_string(shape[static_cast<size_t>(axis)]),
                 "make states of a greater capacity, or rewind this one")
-        .at("run", graph_.plan->values[v].name, "");
-  return s.data;
+        .at("run", name, "");
 }
 
 void Frame::release(Block& b, MemorySpace space) {
@@ -273,15 +283,15 @@ void Frame::finish_output(size_t i, const Tensor* bound) {
 
 /// Notes the shape of a new state, and copies it where it was not made in the state's memory.
 void Frame::finish_state(size_t i) {
-  const PlanValue& plan = graph_.plan->values[graph_.plan->outputs[i]];
-  const Tensor& made = value(graph_.plan->outputs[i]).tensor();
-  StateMemory& s = state_.states[static_cast<size_t>(plan.state)];
-  if (state_.program.plan().states[static_cast<size_t>(plan.state)].axis < 0 && made.shape() != s.shape)
-    throw Error(Code::run_bad_shape, "run", "a state of shape " + describe(s.shape), describe(made.shape()),
-                "this state keeps its shape")
-        .at("run", plan.name, "");
+  const uint32_t v = graph_.plan->outputs[i];
+  const auto state = static_cast<size_t>(graph_.plan->values[v].state);
+  const Tensor& made = value(v).tensor();
+  StateMemory& s = state_.states[state];
+  if (made.data() != s.data) {
+    check_state(state, made.shape());
+    std::memcpy(s.data, made.data(), made.bytes());
+  }
   s.shape = made.shape();
-  if (made.data() != s.data) std::memcpy(s.data, made.data(), made.bytes());
 }
 
 void Frame::release_idle(std::span<const Value> inputs) {

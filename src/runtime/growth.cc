@@ -19,6 +19,7 @@ int64_t rounded(int64_t length) {
 
 Growth::Growth(const Plan& plan) {
   const PlanGraph& main = plan.graphs[0];
+  symbols_ = plan.symbols;
   std::set<std::string> lengths;
   for (const PlanState& s : plan.states) {
     if (s.axis < 0) continue;
@@ -40,7 +41,6 @@ Growth::Growth(const Plan& plan) {
     for (size_t a = 0; a < type.shape->size(); ++a)
       if (const Dim& d = (*type.shape)[a]; grows(d)) axes_.push_back({i, a, d.substitute(sums)});
   }
-  symbols_ = plan.symbols;
   for (size_t i = 0; i < symbols_.size(); ++i)
     if (lengths.contains(symbols_[i].name)) lengths_.push_back(i);
   for (const PlanValue& v : main.values) {

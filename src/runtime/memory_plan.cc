@@ -222,9 +222,11 @@ class MemoryPlanner {
     return true;
   }
 
-  /// Kernels expect tensors to begin at whole cache lines, so parts that do not are copied.
+  /// Kernels expect tensors to begin at whole cache lines, so parts that do not are copied. So are those of a
+  /// state, whose memory holds the old value until a step makes the new one, and the new one from then on.
   void put(int32_t part, uint32_t whole, size_t offset) {
     if (part < 0 || offset % memory_alignment != 0) return;
+    if (graph_.plan->values[graph_.root[whole]].state >= 0) return;
     const uint32_t root = graph_.root[static_cast<size_t>(part)];
     const Slot& slot = made_.slots[root];
     const bool all_of_it = slot.known && slot.bytes() == made_.slots[static_cast<size_t>(part)].bytes();

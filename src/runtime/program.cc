@@ -166,12 +166,12 @@ void Program::check_fit(const PlanGraph& g, const ProgramStep& step) const {
     for (int32_t v : *operands)
       if (v >= 0 && g.values[static_cast<size_t>(v)].memory != step.memory)
         refuse("operands in other memory");
-  if (&g == &plan_.graphs[0] && !plan_.states.empty()) check_states(g, step);
-  if (k.supports) {
-    const StepQuery query(plan_, g, s, plan_.isa);
+  const StepQuery query(plan_, g, s, plan_.isa);
+  if (Support v = supports_states(k, query.kernel_query()); !v.accepted) refuse(std::move(v.reason));
+  if (!appends_to_its_states(g, step)) refuse("another state than it appends to");
+  if (k.supports)
     if (Support v = k.supports(step.kernel_op.get(), query.kernel_query()); !v.accepted)
       refuse(std::move(v.reason));
-  }
   for (size_t i = 0; i < s.outputs.size(); ++i) {
     if (s.outputs[i] < 0) continue;
     const int32_t alias = g.values[static_cast<size_t>(s.outputs[i])].alias_of;
@@ -183,15 +183,8 @@ void Program::check_fit(const PlanGraph& g, const ProgramStep& step) const {
 }
 
 /// Kernels append to the state that they find at the input which their declaration says.
-void Program::check_states(const PlanGraph& g, const ProgramStep& step) const {
+bool Program::appends_to_its_states(const PlanGraph& g, const ProgramStep& step) const {
   const PlanStep& s = *step.plan;
-  const auto refuse = [&](std::string why) {
-    throw Error(Code::plan_target, "load", "operands that " + step.kernel->name + " can run", std::move(why),
-                "build the plan again");
-  };
-  const StepQuery query(plan_, g, s, plan_.isa);
-  if (Support v = supports_states(*step.kernel, query.kernel_query()); !v.accepted)
-    refuse(std::move(v.reason));
   const auto state_of = [&](const std::vector<int32_t>& operands, size_t i) {
     return i < operands.size() && operands[i] >= 0 ? g.values[static_cast<size_t>(operands[i])].state : -1;
   };
@@ -201,8 +194,9 @@ void Program::check_states(const PlanGraph& g, const ProgramStep& step) const {
     const auto same = [&](const Kernel::Appended& a) {
       return a.output == o && state_of(s.inputs, a.input) == state;
     };
-    if (std::ranges::none_of(step.kernel->appends, same)) refuse("another state than it appends to");
+    if (std::ranges::none_of(step.kernel->appends, same)) return false;
   }
+  return true;
 }
 
 /// Kernels read packed arrays without looking.

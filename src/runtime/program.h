@@ -81,7 +81,7 @@ class Program {
   ProgramStep prepare(const PlanGraph& g, const PlanStep& s) const;
   void check_tunables(const PlanGraph& g, const ProgramStep& step) const;
   void check_fit(const PlanGraph& g, const ProgramStep& step) const;
-  void check_states(const PlanGraph& g, const ProgramStep& step) const;
+  bool appends_to_its_states(const PlanGraph& g, const ProgramStep& step) const;
   void check_packing(const PlanGraph& g, const ProgramStep& step) const;
   void find_ends(ProgramGraph& g) const;
   void upload(ProgramGraph& g, const Program* before);

@@ -10,19 +10,6 @@
 namespace lathe {
 namespace {
 
-int64_t product(const int64_t* begin, const int64_t* end) {
-  int64_t n = 1;
-  for (; begin != end; ++begin) n *= *begin;
-  return n;
-}
-
-/// The indices before an axis, and the elements of one index along it.
-struct Sides {
-  Sides(const Shape& s, int32_t axis)
-      : outer(product(s.begin(), s.begin() + axis)), inner(product(s.begin() + axis + 1, s.end())) {}
-  int64_t outer, inner;
-};
-
 Shape at_capacity(Shape s, int32_t axis, int64_t capacity) {
   if (axis >= 0) s[static_cast<size_t>(axis)] = capacity;
   return s;
@@ -70,30 +57,22 @@ State make(const Engine::Impl& engine, const PlanState& state, const std::map<st
 
 }  // namespace
 
-void copy_into_state(const Tensor& from, void* to, int32_t axis, int64_t capacity, int64_t at) {
-  if (from.bytes() == 0) return;
-  if (axis < 0) return void(std::memcpy(to, from.data(), from.bytes()));
-  const Sides s(from.shape(), axis);
-  const size_t row = static_cast<size_t>(s.inner) * bits_of(from.type()) / 8,
-               bytes = row * static_cast<size_t>(from.dim(static_cast<size_t>(axis)));
-  for (int64_t i = 0; i < s.outer; ++i)
-    std::memcpy(static_cast<char*>(to) + row * static_cast<size_t>(i * capacity + at),
-                static_cast<const char*>(from.data()) + bytes * static_cast<size_t>(i), bytes);
+void copy_growing(DataType type, const Shape& shape, int32_t axis, const void* from, int64_t from_capacity,
+                  void* to, int64_t to_capacity) {
+  // The bytes of one index along the axis, and of all that are copied at once.
+  size_t row = static_cast<size_t>(bits_of(type)) / 8;
+  for (size_t a = static_cast<size_t>(axis + 1); a < shape.size(); ++a) row *= static_cast<size_t>(shape[a]);
+  const size_t bytes = axis < 0 ? row : row * static_cast<size_t>(shape[static_cast<size_t>(axis)]);
+  size_t outer = 1;
+  for (int32_t a = 0; a < axis; ++a) outer *= static_cast<size_t>(shape[static_cast<size_t>(a)]);
+  for (size_t i = 0; bytes > 0 && i < outer; ++i)
+    std::memcpy(static_cast<char*>(to) + row * i * static_cast<size_t>(to_capacity),
+                static_cast<const char*>(from) + row * i * static_cast<size_t>(from_capacity), bytes);
 }
 
-Tensor copy_of_state(DataType type, const Shape& shape, const void* from, int32_t axis, int64_t capacity) {
+Tensor dense_copy(DataType type, const Shape& shape, int32_t axis, const void* from, int64_t capacity) {
   Tensor to(type, shape);
-  if (to.bytes() == 0) return to;
-  if (axis < 0) {
-    std::memcpy(to.data(), from, to.bytes());
-    return to;
-  }
-  const Sides s(shape, axis);
-  const size_t row = static_cast<size_t>(s.inner) * bits_of(type) / 8,
-               bytes = row * static_cast<size_t>(shape[static_cast<size_t>(axis)]);
-  for (int64_t i = 0; i < s.outer; ++i)
-    std::memcpy(static_cast<char*>(to.data()) + bytes * static_cast<size_t>(i),
-                static_cast<const char*>(from) + row * static_cast<size_t>(i * capacity), bytes);
+  copy_growing(type, shape, axis, from, capacity, to.data(), axis < 0 ? 0 : shape[static_cast<size_t>(axis)]);
   return to;
 }
 
@@ -107,8 +86,10 @@ State::Impl::Impl(DataType t, Shape s, int32_t a, int64_t most)
                 "none left");
 }
 
-uint64_t State::Impl::bytes_of(const Shape& s) const {
-  return bytes_for(type, static_cast<size_t>(count_of(s)));
+void State::Impl::take(const Tensor& t) {
+  shape = t.shape();
+  copy_growing(type, shape, axis, t.data(), axis < 0 ? 0 : shape[static_cast<size_t>(axis)], memory.get(),
+               capacity);
 }
 
 State State::create(const Engine& engine, std::string_view input, const std::map<std::string, int64_t>& sizes,
@@ -118,6 +99,17 @@ State State::create(const Engine& engine, std::string_view input, const std::map
     if (now->inputs[s.input].name == input) return make(*now, s, sizes, capacity);
   throw Error(Code::bad_argument, "state", "an input that is a state, of " + names_of(*now),
               "'" + std::string(input) + "'", "name it in the states of the build");
+}
+
+State State::from(const Engine& engine, std::string_view input, const Tensor& elements, int64_t capacity) {
+  const auto now = engine.impl();
+  const IoInfo& io = now->inputs[now->input_index(input)];
+  std::map<std::string, int64_t> sizes;
+  for (size_t a = 0; io.shape && a < io.shape->size() && a < elements.rank(); ++a)
+    if (const auto symbol = (*io.shape)[a].symbol_name()) sizes[*symbol] = elements.dim(a);
+  State made = create(engine, input, sizes, capacity);
+  made.assign(elements);
+  return made;
 }
 
 NamedStates State::create_all(const Engine& engine, const std::map<std::string, int64_t>& sizes,
@@ -132,7 +124,7 @@ NamedStates State::create_all(const Engine& engine, const std::map<std::string, 
 State State::clone() const {
   const Impl& i = checked(impl_);
   auto made = std::make_shared<Impl>(i.type, i.shape, i.axis, i.capacity);
-  copy_into_state(tensor(), made->memory.get(), i.axis, i.capacity, 0);
+  copy_growing(i.type, i.shape, i.axis, i.memory.get(), i.capacity, made->memory.get(), i.capacity);
   made->changed_by_failed_run = i.changed_by_failed_run;
   return State(std::move(made));
 }
@@ -155,11 +147,11 @@ Shape State::strides() const {
 void* State::data() const { return checked(impl_).memory.get(); }
 uint64_t State::bytes() const {
   const Impl& i = checked(impl_);
-  return i.bytes_of(i.shape);
+  return bytes_for(i.type, static_cast<size_t>(count_of(i.shape)));
 }
 Tensor State::tensor() const {
   const Impl& i = checked(impl_);
-  return copy_of_state(i.type, i.shape, i.memory.get(), i.axis, i.capacity);
+  return dense_copy(i.type, i.shape, i.axis, i.memory.get(), i.capacity);
 }
 
 void State::assign(const Tensor& from) {
@@ -174,8 +166,7 @@ void State::assign(const Tensor& from) {
     throw Error(Code::run_state_full, "state",
                 "at most " + std::to_string(now.capacity) + " along axis " + std::to_string(now.axis),
                 std::to_string(wanted[static_cast<size_t>(now.axis)]), "make a state of a greater capacity");
-  copy_into_state(from, now.memory.get(), now.axis, now.capacity, 0);
-  impl_->shape = wanted;
+  impl_->take(from);
   impl_->changed_by_failed_run = false;
 }
 

@@ -83,8 +83,7 @@ State State::load(const std::filesystem::path& path) {
   if (checksum_of(bytes.data(), bytes.size()) != h.elements)
     throw malformed("elements that match their checksum", "damaged ones");
   auto made = std::make_shared<Impl>(type, shape, h.axis, h.capacity);
-  copy_into_state(Tensor::view(type, shape, const_cast<char*>(bytes.data())), made->memory.get(), h.axis,
-                  h.capacity, 0);
+  made->take(Tensor::view(type, shape, const_cast<char*>(bytes.data())));
   return State(std::move(made));
 }
 

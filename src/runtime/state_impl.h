@@ -9,16 +9,19 @@
 
 namespace lathe {
 
-/// Copies a dense tensor into memory that has `capacity` indices along `axis`, behind the first `at` of them;
-/// or from there. An axis of -1: all of it, from the first element on.
-void copy_into_state(const Tensor& from, void* to, int32_t axis, int64_t capacity, int64_t at);
-Tensor copy_of_state(DataType type, const Shape& shape, const void* from, int32_t axis, int64_t capacity);
+/// Copies a tensor between memories that have room for so many indices along its axis; -1: both are dense.
+void copy_growing(DataType type, const Shape& shape, int32_t axis, const void* from, int64_t from_capacity,
+                  void* to, int64_t to_capacity);
+/// Returns a dense copy of a tensor whose memory has room for so many indices along its axis; -1: it is
+/// dense.
+Tensor dense_copy(DataType type, const Shape& shape, int32_t axis, const void* from, int64_t capacity);
 
 struct State::Impl {
   /// Takes address space for it. Throws run_too_large, run_out_of_memory.
   Impl(DataType type, Shape shape, int32_t axis, int64_t capacity);
 
-  uint64_t bytes_of(const Shape& s) const;
+  /// Copies the elements of a tensor, which fit, and takes its shape.
+  void take(const Tensor& t);
   Tensor view() const { return Tensor::view(type, shape, memory.get()); }
 
   DataType type = DataType::undefined;

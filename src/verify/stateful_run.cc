@@ -11,13 +11,7 @@ std::vector<Value> run_statefully(const Engine& engine, Context& context, std::s
   for (size_t i = 0; i < given.size() && i < engine.inputs().size(); ++i) {
     const IoInfo& io = engine.inputs()[i];
     if (io.state.empty()) continue;
-    const Tensor value = given[i].tensor();
-    std::map<std::string, int64_t> sizes;
-    for (size_t a = 0; a < io.shape->size() && a < value.rank(); ++a)
-      if (const auto symbol = (*io.shape)[a].symbol_name()) sizes[*symbol] = value.dim(a);
-    State state = State::create(engine, io.name, sizes);
-    state.assign(value);
-    states.emplace(io.name, std::move(state));
+    states.emplace(io.name, State::from(engine, io.name, given[i].tensor()));
     given[i] = Value();
   }
   context.bind_states(states);

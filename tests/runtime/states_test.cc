@@ -2,6 +2,7 @@
 // length.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -181,6 +182,42 @@ TEST(States, ThatKeepTheirShapeAreReplaced) {
   expect_same({late, {{"h", "hn"}}, {.threads = 1}}, {{"h", "hn"}}, {1, 1, 1}, 4, "late");
 }
 
+/// The halves of a state would be views of it, and the parts of a new one be made within it: where the old
+/// value is still needed, both are copies.
+TEST(States, AreNoMemoryOfTheirParts) {
+  constexpr std::string_view views =
+      R"((float[4,16] x, float[4,16] h) => (float[2,16] y, float[4,16] hn) {
+    p, q = Split<axis = 0, num_outputs = 2>(h)
+    hn = Softmax(x)
+    y = Sub(p, q)
+  })";
+  expect_same({views, {{"h", "hn"}}, {.threads = 1}}, {{"h", "hn"}}, {1, 1, 1}, 1, "views");
+  constexpr std::string_view parts =
+      R"((float[2,16] x, float[4,16] h) => (float[2,16] y, float[4,16] hn) {
+    a = Softmax(x)
+    p, q = Split<axis = 0, num_outputs = 2>(h)
+    y = Mul(p, q)
+    b = Neg(p)
+    hn = Concat<axis = 0>(a, b)
+  })";
+  expect_same({parts, {{"h", "hn"}}, {.threads = 1}}, {{"h", "hn"}}, {1, 1, 1}, 1, "parts");
+}
+
+/// Keys that something else reads too are appended by a step of their own, and attention reads them where
+/// they are.
+TEST(States, AreReadByAttentionWhereTheyAre) {
+  string text(joined_attention);
+  text.replace(text.find("=> (float[batch,4,seq,8] y"), 26,
+               "=> (float[batch,4,last,8] z, float[batch,4,seq,8] y");
+  text.replace(text.rfind("  }"), 3, "    z = Abs(present_k)\n  }");
+  for (const char* isa : {"generic", "avx2", "avx512"}) {
+    const Both e{text, keys_and_values_too, {.threads = 2, .isa = isa}};
+    expect_same(e, keys_and_values, {6, 1, 1, 20, 1, 270, 1}, 2, isa);
+    const auto appends = [](const StepInfo& s) { return s.op == "Append"; };
+    EXPECT_GE(std::ranges::count_if(e.stateful.steps(), appends), 1);
+  }
+}
+
 /// Rows are written into a cache of fixed size.
 constexpr std::string_view scattered =
     R"((float[batch,2,seq,3] x, float[batch,2,16,3] past, int64[batch] at) => (float[batch,2,16,3] y, float[batch,2,16,3] present) {
@@ -346,7 +383,9 @@ TEST(States, DecodingAllocatesAHandfulOfTimes) {
     }
     EXPECT_EQ(states.at("past_k").length(), 2000);
     EXPECT_EQ(states.at("past_k").data(), memory);
-    if (sums) EXPECT_LE(with_allocations, 6);
+    if (sums) {
+      EXPECT_LE(with_allocations, 6);
+    }
   }
 }
 
