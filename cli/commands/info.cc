@@ -29,11 +29,13 @@ void print_json(const SystemInfo& s) {
   Json list = Json::array();
   for (const PassInfo& p : passes())
     list.push_back({{"name", p.name},
+                    {"phase", p.lowering ? "lowering" : "graph"},
+                    {"required", p.required},
+                    {"needs", p.needs},
+                    {"provides", p.provides},
                     {"level", name_of(p.level)},
                     {"by_default", p.by_default},
                     {"description", p.description}});
-  Json rest = Json::array();
-  for (const PassInfo& r : rewrites()) rest.push_back({{"name", r.name}, {"description", r.description}});
   print({{"version", s.version},
          {"cpu", s.cpu},
          {"isa", s.isa},
@@ -48,8 +50,7 @@ void print_json(const SystemInfo& s) {
          {"newest_opset", s.newest_opset},
          {"newest_ir_version", s.newest_ir_version},
          {"components", std::move(components)},
-         {"passes", std::move(list)},
-         {"rewrites", std::move(rest)}});
+         {"passes", std::move(list)}});
 }
 
 void print_text(const SystemInfo& s) {
@@ -72,14 +73,18 @@ void print_text(const SystemInfo& s) {
   components.print();
   fmt::print(
       "\nPasses of the optimizer, and the level that has them; \"+\" those that only --passes=+NAME runs\n");
-  Table list;
+  Table list, lowering;
   for (const PassInfo& p : passes())
-    list.add({p.name, (p.by_default ? "" : "+ ") + std::string(name_of(p.level)), p.description});
+    if (p.lowering)
+      lowering.add({p.name, p.required ? "always" : "", p.needs, p.description});
+    else
+      list.add({p.name, (p.by_default ? "" : "+ ") + std::string(name_of(p.level)), p.description});
   list.print();
-  fmt::print("\nRewrites for this machine that follow; --passes=-NAME leaves one out\n");
-  Table rest;
-  for (const PassInfo& r : rewrites()) rest.add({r.name, r.description});
-  rest.print();
+  fmt::print(
+      "\nPasses of the lowering in their order, and what they need; --passes=-NAME leaves out those that are "
+      "not "
+      "always run\n");
+  lowering.print();
 }
 
 }  // namespace

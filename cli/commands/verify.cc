@@ -122,7 +122,6 @@ Json to_json(const Fault& f, const std::filesystem::path& dir, const std::string
   if (!f.pass.empty()) j["pass"] = f.pass;
   if (!f.reason.empty()) j["reason"] = f.reason;
   if (!f.kernel.empty()) j["kernel"] = f.kernel;
-  if (!f.rewrite.empty()) j["rewrite"] = f.rewrite;
   j["reproduction"] = {{"directory", dir.string()}, {"confirmed", f.confirmed}, {"command", command}};
   return j;
 }

@@ -90,8 +90,8 @@ struct BuildOptions {
   /// Selects how much the graph optimizer does.
   OptimizationLevel level = OptimizationLevel::all;
   /// Switches single passes on ("+name") or off ("-name"), whatever the level. "-name" also switches off a
-  /// rewrite for this machine: low-bit-matmuls, quantized-layout, quantized-products, blocked-layout,
-  /// conv-depthwise-fusion, scaled-inputs, f16-activations.
+  /// lowering pass: low-bit-matmuls, quantized-layout, quantized-products, blocked-layout,
+  /// channels-last, conv-depthwise-fusion, scaled-inputs, f16-activations, cache-updates.
   std::vector<std::string> passes = {};
   /// False: an operator without a fast kernel throws Code::build_reference_forbidden.
   bool allow_reference = true;

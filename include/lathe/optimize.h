@@ -29,18 +29,21 @@ struct OptimizedModel {
 /// SessionOptions.optimized_model_filepath.
 LATHE_API OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options = {}, int opset = 0);
 
-/// Describes a pass of the graph optimizer, or a rewrite for this machine.
+/// Describes a pass: of the graph optimizer, after which a graph is standard ONNX, or of the lowering behind
+/// it, which is for the target alone.
 struct PassInfo {
   std::string name, description;  // and what it does, in a sentence
   OptimizationLevel level;        // lowest level that runs it
   bool by_default = true;         // false: only runs where "+name" asks for it
+  bool lowering = false;          // true: of the lowering
+  bool required = false;          // true: cannot be left out by "-name" in BuildOptions::passes
+  /// Of a lowering pass: facts of the target, the options and the graph that it needs, and that it provides
+  /// for those behind it ("vectors, fixed weights").
+  std::string needs = {}, provides = {};
 };
 
-/// Returns the passes of the graph optimizer, by name.
+/// Returns the passes of the graph optimizer by name, then those of the lowering in the order in which they
+/// run; one of these may run several times.
 LATHE_API std::vector<PassInfo> passes();
-
-/// Returns the rewrites that a build applies to the optimized graph for this machine alone, in order; "-name"
-/// in BuildOptions::passes switches one off.
-LATHE_API std::vector<PassInfo> rewrites();
 
 }  // namespace lathe

@@ -56,18 +56,18 @@ struct VerifyReport {
   struct Fault {
     /// Names what kind of thing is at fault.
     enum class Kind : uint8_t {
-      pass,    // a patch of a pass changes what is computed
+      pass,    // a patch of a graph pass, or a lowering pass, changes what is computed
       kernel,  // a kernel differs from the reference on the same inputs
       fusion,  // elementwise operators done in one step with others
-      memory,  // each step is right on its own, but one overwrites values of another
-      rewrite  // several operators become others for this machine (BuildOptions::passes)
+      memory   // each step is right on its own, but one overwrites values of another
     };
     Kind kind = Kind::kernel;                           // which of these it is
     Diagnostic diagnostic;                              // the fault as an error, Code::internal
     std::string shapes, values;                         // as in Trial
     OptimizationLevel level = OptimizationLevel::none;  // lowest level that shows it
-    /// The culprit, where it is one of these, and what the pass did.
-    std::string pass, reason, kernel, rewrite;
+    /// The culprit, where it is one of these, and what the patch did. With a kernel, the lowering pass
+    /// without which nothing uses it.
+    std::string pass, reason, kernel;
     std::vector<std::string> nodes;  // names of the nodes at fault, or that the pass changed
     onnx::Model reproduction;        // smallest model found that still fails, of standard operators
     bool confirmed = false;          // true where the reproduction, built again, does fail
@@ -92,7 +92,7 @@ LATHE_API VerifyReport verify(const onnx::Model& model, const VerifyOptions& opt
 /// Throws file_write_failed.
 LATHE_API void save_reproduction(const VerifyReport::Fault& fault, const std::filesystem::path& directory);
 
-/// Returns the name: "pass", "kernel", "fusion", "memory", "rewrite".
+/// Returns the name: "pass", "kernel", "fusion", "memory".
 LATHE_API std::string_view name_of(VerifyReport::Fault::Kind kind);
 
 }  // namespace lathe

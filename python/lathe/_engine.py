@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Literal, Mapping, Optional, Sequence, Union
 
@@ -411,6 +412,15 @@ def _member(kind: Any, option: str, name: str) -> Any:
     return members[name]
 
 
+def _size(option: str, size: Union[int, str]) -> int:
+    if isinstance(size, str):
+        parts = re.fullmatch(r"(\d+)(?:([kmgt])i?)?b?", size.strip().lower())
+        if parts is None:
+            raise ValueError(f"{option} is a number of bytes or a size such as '512M' or '2GiB', not {size!r}")
+        return int(parts[1]) << (10 * (" kmgt".index(parts[2] or " ")))
+    return size
+
+
 def build_options(
     *,
     threads: int = 0,
@@ -429,7 +439,7 @@ def build_options(
     verify_weights: bool = False,
     flush_denormals: bool = False,
     taps: Iterable[str] = (),
-    memory_limit: int = 0,
+    memory_limit: Union[int, str] = 0,
     fold_limit: Optional[int] = None,
     shapes: Optional[Mapping[str, int]] = None,
     fix_defaults: bool = False,
@@ -465,7 +475,7 @@ def build_options(
     options.verify_weights = verify_weights
     options.flush_denormals = flush_denormals
     options.taps = list(taps)
-    options.memory_limit = memory_limit
+    options.memory_limit = _size("memory_limit", memory_limit)
     if fold_limit is not None:
         options.fold_limit = fold_limit
     options.shapes = dict(shapes or {})
@@ -509,13 +519,13 @@ def build(
         states: inputs that stay where they are from run to run, with the outputs that are their next values, as shell
             patterns: {"past_key_values.*": "present.*"}; "auto" finds them by names and types. See `State`.
         state_capacity: the greatest length of states that grow.
-        refit: weights may be exchanged later; no rewrite depends on their values.
+        refit: weights may be exchanged later; no pass depends on their values.
         portable: a saved plan also opens on processors that lack the instructions it was built for; False makes it
             smaller.
         verify_weights: `load` compares every stored array with its checksum, E5005.
         flush_denormals: treat denormal numbers as zero while running.
         taps: shell patterns of inner values that `Context.on_tap` may report.
-        memory_limit: bytes that one context may hold; 0 is what the control group allows, if it sets a limit.
+        memory_limit: bytes that one context may hold, or a size such as "2GiB"; 0 is what the control group allows, if it sets a limit.
         fold_limit: bytes that constant folding may add.
         shapes: sizes of symbols fixed at build, {"batch": 1}.
         fix_defaults: inputs that have a default become constants, which is faster: no run gives them another value.

@@ -145,7 +145,6 @@ nb::dict fault_to_python(const VerifyReport::Fault& f) {
   d["pass"] = f.pass;
   d["reason"] = f.reason;
   d["kernel"] = f.kernel;
-  d["rewrite"] = f.rewrite;
   d["confirmed"] = f.confirmed;
   d["error"] = to_python(f.diagnostic);
   d["model"] = nb::cast(f.reproduction);

@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
+#include "compiler/lowering_passes.h"
 #include "compiler/optimize.h"
-#include "compiler/rewrites.h"
 #include "compiler/unfold.h"
 #include "onnx/exporter.h"
 #include "onnx/importer.h"
@@ -151,13 +151,9 @@ std::vector<PassInfo> passes() {
   std::vector<PassInfo> list;
   for (const Pass& p : all_passes())
     list.push_back({std::string(p.name), std::string(p.description), p.level, p.by_default});
-  return list;
-}
-
-std::vector<PassInfo> rewrites() {
-  std::vector<PassInfo> list;
-  for (const Rewrite& r : all_rewrites())
-    list.push_back({std::string(r.name), std::string(r.description), OptimizationLevel::all, true});
+  for (const LoweringPass& p : lowering_passes())
+    list.push_back({std::string(p.name), std::string(p.description), OptimizationLevel::all, true, true,
+                    p.required, facts_text(p.needs), facts_text(p.provides)});
   return list;
 }
 

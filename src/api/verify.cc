@@ -54,7 +54,7 @@ void save_reproduction(const VerifyReport::Fault& fault, const std::filesystem::
 }
 
 std::string_view name_of(VerifyReport::Fault::Kind kind) {
-  constexpr std::string_view names[] = {"pass", "kernel", "fusion", "memory", "rewrite"};
+  constexpr std::string_view names[] = {"pass", "kernel", "fusion", "memory"};
   return names[static_cast<size_t>(kind)];
 }
 

@@ -5,23 +5,13 @@
 
 #include "compiler/alignment.h"
 #include "compiler/arithmetic.h"
-#include "compiler/bf16_arithmetic.h"
-#include "compiler/blocked_layout.h"
 #include "compiler/built_in.h"
-#include "compiler/channels_last.h"
-#include "compiler/conv_depthwise_fusion.h"
 #include "compiler/expected_shapes.h"
-#include "compiler/f16_activations.h"
-#include "compiler/float_arithmetic.h"
-#include "compiler/low_bit_matmuls.h"
 #include "compiler/lower.h"
+#include "compiler/lowering_passes.h"
 #include "compiler/optimize.h"
-#include "compiler/quantized_layout.h"
-#include "compiler/rewrites.h"
-#include "compiler/scaled_inputs.h"
 #include "compiler/states.h"
 #include "compiler/tap_restore.h"
-#include "compiler/unfold.h"
 #include "runtime/engine_impl.h"
 #include "runtime/weight_program.h"
 #include "tune/tune_plan.h"
@@ -128,71 +118,12 @@ Plan plan_optimized(Graph& graph, Folds folds, const TappedValues& taps, const S
   Keep keep(tuner.get(), tuning);
   Preference preference = kernel_preference(options, extensions);
   preference.likely = likely_sizes(graph, options);
-  const auto fold = [&](uint64_t limit) {
-    folds.merge(fold_constants(graph, {.schemas = &schemas,
-                                       .kernels = &extensions.kernels(),
-                                       .control = options.control,
-                                       .weights_only = true,
-                                       .limit = limit}));
-  };
-  // A search for nodes looks for those that the optimizer left, and the reference takes no mixed types.
-  const bool widened = use_float_arithmetic(graph, preference,
-                                            {.schemas = &schemas,
-                                             .kernels = &extensions.kernels(),
-                                             .mixed = !search.by_reference,
-                                             .as_written = options.level == OptimizationLevel::none});
-  const bool rewrites = preference.fuse && preference.backends.front() == "cpu" && !search.by_reference;
-  const auto drop_unread = [&] {
-    const auto tapped = taps.find(&graph);
-    remove_unread(graph, tapped == taps.end() ? std::vector<ValueId>() : tapped->second);
-  };
-  std::vector<std::string> switches = options.passes;
-  const auto left_out = take_rewrites_left_out(switches);
-  const auto wants = [&](RewriteKind kind) {
-    const std::string_view name = all_rewrites()[static_cast<size_t>(kind)].name;
-    return name != search.without && !left_out.contains(name);
-  };
-  // Before what is left of their weights becomes floats.
-  if (rewrites && wants(RewriteKind::low_bit_matmuls) &&
-      use_low_bit_matmuls(graph, folds, extensions.kernels(), preference))
-    drop_unread();
-  if (widened) fold(fold_budget(graph, options, folds));
-  // Narrowed weights take the place of wider ones: that costs nothing of the budget.
-  const bool bf16 = options.precision == Precision::bfloat16 && preference.backends.front() == "cpu" &&
-                    !search.by_reference;
-  if (bf16 && use_bf16_arithmetic(graph)) fold(UINT64_MAX);
-  const bool blocked = rewrites && preference.isa != Isa::generic;
-  // Of weights that may be exchanged, neither zero points nor scales are known.
-  if (blocked && !preference.refit) {
-    bool changed = wants(RewriteKind::quantized_layout) &&
-                   use_quantized_layout(graph, folds, extensions.kernels(), preference);
-    changed |= wants(RewriteKind::quantized_products) &&
-               use_quantized_products(graph, folds, extensions.kernels(), preference);
-    if (changed) drop_unread();
-  }
-  fold(fold_budget(graph, options, folds));  // weights that no operator takes as bytes after all
-  if (blocked) {
-    if (wants(RewriteKind::blocked_layout)) {
-      use_blocked_layout(graph, extensions.kernels(), preference, tuner.get());
-      use_channels_last(graph);
-    }
-    fold(fold_budget(graph, options, folds));
-    if (bf16 && use_bf16_convolutions(graph)) fold(UINT64_MAX);
-    drop_unread();
-    if (wants(RewriteKind::conv_depthwise_fusion))
-      use_conv_depthwise_fusion(graph, extensions.kernels(), preference);
-    if (wants(RewriteKind::scaled_inputs)) use_scaled_inputs(graph, extensions.kernels(), preference);
-    drop_unread();
-    if (widened && wants(RewriteKind::f16_activations))
-      use_f16_activations(graph, extensions.kernels(), preference);
-  }
-  // Last, for what is done to weights wants to see them.
-  if (!options.refit) unfold_repeated(graph, folds, UnfoldFor::plans);
-  const std::vector<PlanState> states =
-      use_states(graph, state_positions(graph, options), options.state_capacity);
+  LoweringContext lowering{graph,      folds,   taps,   schemas,    extensions.kernels(),
+                           preference, options, search, tuner.get()};
+  run_lowering_passes(lowering);
   Packing packing;
-  Plan plan =
-      lower(graph, folds, taps, extensions.kernels(), preference, options.control, packing, search, states);
+  Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, packing, search,
+                    std::move(lowering.states));
   plan.portable = options.portable;
   plan.profiles = plan_profiles(graph, options);
   record_arithmetic(plan, schemas, extensions.kernels());

@@ -355,6 +355,11 @@ void GraphLowering::make_dense(PlanStep& step) {
     if (!grows(v)) continue;
     const auto made = static_cast<uint32_t>(v);
     const PlanState& state = all_.plan.states[static_cast<size_t>(made_.values[made].state)];
+    // What is behind the old value could be appended, but rows within it would be lost.
+    if (state.update != PlanState::Update::append)
+      throw Error(Code::build_no_kernel, "build", "a kernel that writes into " + made_.values[made].name,
+                  "none that takes its state")
+          .at("build", step.node, step.op);
     v = static_cast<int32_t>(add_dense_value(made, ".joined"));
     PlanStep s;
     s.op = "Append";

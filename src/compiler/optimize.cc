@@ -7,7 +7,7 @@
 
 #include "base/memory_allowed.h"
 #include "compiler/built_in.h"
-#include "compiler/rewrites.h"
+#include "compiler/lowering_passes.h"
 #include "passes/refused_nodes.h"
 
 namespace lathe {
@@ -77,7 +77,7 @@ Optimized optimize_graph(Graph& graph, const SchemaCatalog& schemas, const Kerne
                          const BuildOptions& options, const Search& search) {
   Optimized done;
   std::vector<std::string> switches = options.passes;
-  take_rewrites_left_out(switches);
+  take_lowering_switches(switches);
   for (bool changed = true; changed;) {
     done.folds.merge(fold_constants(graph, {.schemas = &schemas,
                                             .kernels = &kernels,
@@ -93,7 +93,7 @@ Optimized optimize_graph(Graph& graph, const SchemaCatalog& schemas, const Kerne
         {.level = options.level,
          .passes = search.passes,
          .switches = switches,
-         .or_else = rewrite_switches(),
+         .or_else = lowering_switches(),
          .stop_after = search.stop_after - done.patches.size(),
          .newest_opset = search.newest_opset,
          .for_others = search.for_others,

@@ -22,8 +22,4 @@ bool use_quantized_layout(Graph& graph, const Folds& folds, const KernelCatalog&
 bool use_quantized_products(Graph& graph, const Folds& folds, const KernelCatalog& kernels,
                             const Preference& preference);
 
-/// Takes out the nodes of the graph (not of its bodies) whose results nobody reads, but for those that make
-/// `kept`.
-void remove_unread(Graph& graph, const std::vector<ValueId>& kept);
-
 }  // namespace lathe

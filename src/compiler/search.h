@@ -18,7 +18,7 @@ struct Search {
   bool for_others = false;           // the graph is to be written: it keeps to what other runtimes take
   int written_opset = 0;             // then: no older opset will be written
   bool fuse = true;                  // false: no region, whatever the level
-  std::string_view without = {};     // a rewrite of the builder that is left out (compiler/rewrites.h)
+  std::string_view without = {};     // a pass of compiler/lowering_passes.h that is left out
   /// Nodes of the graph that is lowered, or of its bodies, that are left to the reference and are in no
   /// region. Empty: none.
   std::function<bool(const Graph&, NodeId)> by_reference = {};

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/cache_updates.h"
 #include "compiler/lower.h"
 #include "compiler/makers.h"
 #include "plan/verify.h"
@@ -88,15 +89,18 @@ size_t find(const Graph& g, const std::vector<ValueId>& list, std::string_view n
       list.begin());
 }
 
-/// Returns whether the types allow it: tensors of one element type and rank, whose sizes agree but along one
-/// axis.
+/// Returns whether the types allow it: tensors of one element type and rank, whose sizes agree, where they
+/// are known, but along one axis.
 bool may_be_state(const Graph& g, ValueId in, ValueId out) {
   const ValueType &a = g.value(in).type, &b = g.value(out).type;
   if (a.kind != ValueType::Kind::tensor || b.kind != ValueType::Kind::tensor || a.elem != b.elem ||
       !a.shape || !b.shape || a.shape->size() != b.shape->size() || g.value(in).constant)
     return false;
   size_t differ = 0;
-  for (size_t i = 0; i < a.shape->size(); ++i) differ += (*a.shape)[i] == (*b.shape)[i] ? 0 : 1;
+  for (size_t i = 0; i < a.shape->size(); ++i) {
+    const Dim &from = (*a.shape)[i], &to = (*b.shape)[i];
+    differ += from == to || to.has_unknown() ? 0 : 1;
+  }
   return differ <= 1;
 }
 
@@ -148,6 +152,7 @@ PlanState state_of(Graph& g, size_t input, size_t output, int64_t capacity) {
   if (id == no_id)
     refuse(g.value(out).name, "a node that makes it of " + g.value(in).name,
            in == out ? "the input itself" : "none", "leave it out of the states");
+  join_cache_update(g, id);
   Node& n = g.node(id);
   const auto rank = static_cast<int64_t>(shape->size());
   const auto grows = [&](int64_t axis) {
@@ -164,6 +169,9 @@ PlanState state_of(Graph& g, size_t input, size_t output, int64_t capacity) {
   } else if (n.domain.empty() && n.op == "Attention" &&
              ((n.inputs[4] == in && n.outputs[1] == out) || (n.inputs[5] == in && n.outputs[2] == out))) {
     grows(2);
+  } else if (n.domain == "lathe" && n.op == "UpdateCache" && n.inputs[0] == in) {
+    grows(n.attributes.get<int64_t>("axis", 0));
+    s.update = Update::write;
   } else if (n.domain.empty() && n.op == "TensorScatter" && n.inputs[0] == in) {
     s.update = Update::write;
   } else if (g.value(out).type.shape && *g.value(out).type.shape == *shape) {

@@ -19,7 +19,7 @@ using StatePositions = std::pair<size_t, size_t>;
 /// for nothing, or an input or output for two things.
 std::vector<StatePositions> state_positions(const Graph& graph, const BuildOptions& options);
 
-/// What the pairs are in a graph that the optimizer and the rewrites are done with. A Concat that makes a
+/// What the pairs are in a graph that all other passes are done with. A Concat that makes a
 /// state of its old value becomes lathe.Append. Throws build_bad_state, with the node that makes the output,
 /// where it is not its input with elements appended, written or replaced.
 std::vector<PlanState> use_states(Graph& graph, const std::vector<StatePositions>& pairs, int64_t capacity);

@@ -51,13 +51,14 @@ struct PlanValue {
 /// main graph becomes an input of the next run where it is.
 struct PlanState {
   /// How a run makes the new value. `append`: a step writes behind the old one along `axis`. `write`: a step
-  /// writes some of its elements (TensorScatter). `replace`: a step writes all of them. `copy`: it is made
-  /// elsewhere, since the old one is still read, and copied when the run ends.
+  /// writes some of its elements (TensorScatter), and makes it longer where there is an axis. `replace`: a
+  /// step writes all of them. `copy`: it is made elsewhere, since the old one is still read, and copied when
+  /// the run ends.
   enum class Update : uint8_t { append, write, replace, copy };
   uint32_t input = 0, output = 0;  // which of the main graph's
   Update update = Update::copy;
-  int32_t axis = -1;     // append: the one that grows
-  int64_t capacity = 0;  // append: the greatest length
+  int32_t axis = -1;     // the one that grows; -1: none does
+  int64_t capacity = 0;  // the greatest length along it
 };
 
 struct PlanBody {

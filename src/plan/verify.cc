@@ -64,7 +64,8 @@ class Verifier {
     require(is_state(before) && is_state(after) && before.type.elem == after.type.elem &&
                 before.type.shape->size() == after.type.shape->size(),
             "a state of tensors of one type and rank", which);
-    const bool grows = s.update == PlanState::Update::append;
+    const bool appends = s.update == PlanState::Update::append;
+    const bool grows = appends || (s.update == PlanState::Update::write && s.axis != -1);
     require(grows ? s.axis >= 0 && static_cast<size_t>(s.axis) < before.type.shape->size() && s.capacity > 0
                   : s.axis == -1,
             "the axis and the capacity of a state", which);

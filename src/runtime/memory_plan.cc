@@ -130,15 +130,15 @@ class MemoryPlanner {
     Slot& slot = made_.slots[v];
     slot.type = value.type.elem;
     slot.home = graph_.root[v];
-    slot.place = graph_.root[v] != v ? Slot::Place::alias : Slot::Place::run;
+    // The memory of a state is there whatever its new shape is.
+    const bool is_state = !graph_.state.empty() && graph_.state[v] >= 0;
+    slot.place = is_state ? Slot::Place::state : graph_.root[v] != v ? Slot::Place::alias : Slot::Place::run;
     if (!f.ranked || !is_tensor(static_cast<int32_t>(v)) || bits_of(slot.type) == 0) return;
     checked_count(f.shape, slot.type, value.name);
     slot.known = !bounds_ || !program_.growth().varies(v);
     slot.shape = Shape(f.shape.begin(), f.shape.end());
     slot.follows = !slot.known && follows(value, slot.shape);
-    if (!graph_.state.empty() && graph_.state[v] >= 0)
-      slot.place = Slot::Place::state;
-    else if (slot.place != Slot::Place::alias)
+    if (slot.place == Slot::Place::run)
       slot.place = graph_.output[v] >= 0 ? Slot::Place::output : Slot::Place::arena;
   }
 

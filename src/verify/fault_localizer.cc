@@ -1,11 +1,10 @@
 #include "verify/fault_localizer.h"
 
 #include <algorithm>
-#include <ranges>
 #include <tuple>
 
+#include "compiler/lowering_passes.h"
 #include "compiler/regions.h"
-#include "compiler/rewrites.h"
 #include "verify/stateful_run.h"
 
 namespace lathe {
@@ -15,6 +14,13 @@ std::string joined(const std::vector<std::string>& items) {
   std::string text;
   for (const std::string& w : items) text += (text.empty() ? "" : ", ") + w;
   return text;
+}
+
+/// The lowering passes that can be left out, the last first: it builds on those before it.
+std::vector<std::string_view> optional_names() {
+  std::vector<std::string_view> names;
+  for (const LoweringPass& p : optional_lowering_passes()) names.insert(names.begin(), p.name);
+  return names;
 }
 
 /// "MatMul fc, Add shift".
@@ -171,7 +177,7 @@ std::optional<FaultLocalizer::Fault> FaultLocalizer::faulty_step(const Optimum& 
     if (seen.first) return report_step(all, *seen.first);
     const std::vector<Value> plain = run(variants_.engine(all, run_.level));
     if (identical(plain, seen.outputs)) return std::nullopt;
-    if (auto f = faulty_rewrite(all, plain, seen.outputs)) return f;
+    if (auto f = faulty_lowering_pass(all, plain, seen.outputs)) return f;
     return report_memory(plain, seen.outputs, *all.graph);
   } catch (const Error& e) {
     if (stops_everything(e)) throw;
@@ -189,24 +195,23 @@ FaultLocalizer::Fault FaultLocalizer::report_memory(const std::vector<Value>& go
   return f;
 }
 
-/// Taps keep operators from becoming one. The last rewrite first: it builds on those before it.
-std::optional<FaultLocalizer::Fault> FaultLocalizer::faulty_rewrite(const Optimum& all,
-                                                                    const std::vector<Value>& got,
-                                                                    const std::vector<Value>& want) const {
+/// Taps keep operators from becoming one.
+std::optional<FaultLocalizer::Fault> FaultLocalizer::faulty_lowering_pass(
+    const Optimum& all, const std::vector<Value>& got, const std::vector<Value>& want) const {
   const auto agrees = [&](const std::vector<Value>& with) {
     return tolerance_difference(with, want, output_names(*all.graph), run_.held).within;
   };
   if (agrees(got)) return std::nullopt;
-  for (std::string_view name : all_rewrites() | std::views::transform(&Rewrite::name) | std::views::reverse) {
+  for (std::string_view name : optional_names()) {
     progress_("the graph without " + std::string(name));
     const Engine engine = variants_.engine(all, run_.level, {}, {.without = name});
-    if (agrees(run(engine))) return report_rewrite(all, name);
+    if (agrees(run(engine))) return report_lowering_pass(all, name);
   }
   return std::nullopt;
 }
 
 /// The node is the first whose results are wrong when they alone are kept.
-FaultLocalizer::Fault FaultLocalizer::report_rewrite(const Optimum& all, std::string_view name) const {
+FaultLocalizer::Fault FaultLocalizer::report_lowering_pass(const Optimum& all, std::string_view name) const {
   const Graph& g = *all.graph;
   const std::vector<NodeId> order = nodes_for(g, g.outputs());
   const auto wrong = [&](size_t n) {
@@ -223,10 +228,10 @@ FaultLocalizer::Fault FaultLocalizer::report_rewrite(const Optimum& all, std::st
     for (const StepInfo& step : reproduced->failure.steps)
       if (step.node == label) kernel = step.kernel;
   }
-  Fault f = report_fault(Fault::Kind::rewrite, label, g.node(node).op, std::move(reproduced));
+  Fault f = report_fault(Fault::Kind::pass, label, g.node(node).op, std::move(reproduced));
   f.nodes = std::move(nodes);
   f.kernel = std::move(kernel);
-  name_rewrite(f, name);
+  name_lowering_pass(f, name);
   return f;
 }
 
@@ -250,16 +255,16 @@ bool FaultLocalizer::agrees_alone(const Optimum& all, const std::vector<ValueId>
   return tolerance_difference(got, want, names, run_.held).within;
 }
 
-void FaultLocalizer::name_rewrite(Fault& f, std::string_view name) const {
-  f.rewrite = name;
-  f.diagnostic.got += ", not where " + f.rewrite + " is left out";
-  f.diagnostic.remedy = "--passes=-" + f.rewrite + " leaves it out; please report it";
+void FaultLocalizer::name_lowering_pass(Fault& f, std::string_view name) const {
+  f.pass = name;
+  f.diagnostic.got += ", not where " + f.pass + " is left out";
+  f.diagnostic.remedy = "--passes=-" + f.pass + " leaves it out; please report it";
 }
 
-/// The rewrite without which it does not fail; empty: there is none.
-std::string_view FaultLocalizer::rewrite_behind(const Piece& piece) const {
+/// The lowering pass without which it does not fail; empty: there is none.
+std::string_view FaultLocalizer::lowering_pass_behind(const Piece& piece) const {
   if (run_.level != OptimizationLevel::all) return {};
-  for (std::string_view name : all_rewrites() | std::views::transform(&Rewrite::name) | std::views::reverse)
+  for (std::string_view name : optional_names())
     if (!reproducer_.failure(piece, {.without = name})) return name;
   return {};
 }
@@ -286,12 +291,12 @@ FaultLocalizer::Fault FaultLocalizer::report_step(const Optimum& all, const Trac
   std::string kernel;
   for (const StepInfo& step : reproduced->failure.steps)
     if (kernel.empty() && (step.op == op || step.node == name)) kernel = step.kernel;
-  const std::string_view rewrite = rewrite_behind(reproduced->piece);
+  const std::string_view pass = lowering_pass_behind(reproduced->piece);
   Fault f = report_fault(Fault::Kind::kernel, name, op, std::move(reproduced));
   f.nodes = {name};
   f.kernel = kernel;
   f.diagnostic.got += kernel.empty() ? " from its kernel" : " from kernel " + kernel;
-  if (!rewrite.empty()) name_rewrite(f, rewrite);
+  if (!pass.empty()) name_lowering_pass(f, pass);
   return f;
 }
 

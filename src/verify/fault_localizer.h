@@ -1,4 +1,4 @@
-// Finds the cause of a difference: a patch of a pass, a kernel, a fused step, a rewrite of the builder, or
+// Finds the cause of a difference: a patch of a pass, a kernel, a fused step, a lowering pass, or
 // the memory plan.
 #pragma once
 
@@ -49,13 +49,13 @@ class FaultLocalizer {
   std::optional<Fault> faulty_step(const Optimum& all) const;
   Fault report_memory(const std::vector<Value>& got, const std::vector<Value>& want,
                       const Graph& graph) const;
-  /// Finds a wrong rewrite of several operators that are right one by one.
-  std::optional<Fault> faulty_rewrite(const Optimum& all, const std::vector<Value>& got,
-                                      const std::vector<Value>& want) const;
-  Fault report_rewrite(const Optimum& all, std::string_view name) const;
+  /// Finds a lowering pass that makes something wrong of several operators that are right one by one.
+  std::optional<Fault> faulty_lowering_pass(const Optimum& all, const std::vector<Value>& got,
+                                            const std::vector<Value>& want) const;
+  Fault report_lowering_pass(const Optimum& all, std::string_view name) const;
   bool agrees_alone(const Optimum& all, const std::vector<ValueId>& values) const;
-  void name_rewrite(Fault& fault, std::string_view name) const;
-  std::string_view rewrite_behind(const Piece& piece) const;
+  void name_lowering_pass(Fault& fault, std::string_view name) const;
+  std::string_view lowering_pass_behind(const Piece& piece) const;
   Fault report_step(const Optimum& all, const TracedStep& traced) const;
   Fault report_thrower(const Optimum& all, const Error& e) const;
   std::vector<NodeId> region_of(const Optimum& all, NodeId node) const;

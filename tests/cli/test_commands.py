@@ -13,6 +13,7 @@ import onnx
 import onnx.helper as oh
 import pytest
 
+import pass_table
 from small_model import FLOAT, small_answer, small_model
 
 COMMANDS = sorted(p.stem for p in (pathlib.Path(__file__).resolve().parents[2] / "cli" / "commands").glob("*.cc"))
@@ -539,7 +540,9 @@ def test_normalize_upgrades(lathe, place):
 
 def test_info(lathe):
     j = lathe("info", "--json").json
-    assert {"name", "level", "by_default", "description"} == set(j["passes"][0])
+    assert {"name", "phase", "level", "by_default", "required", "needs", "provides", "description"} == set(j["passes"][0])
+    (there,) = pass_table.GENERATED.findall(pass_table.DOCUMENT.read_text())
+    assert there == pass_table.tables(j["passes"]), "run `python tests/cli/pass_table.py build/release/cli/lathe`"
     assert "fold-batch-normalization" in {p["name"] for p in j["passes"]} and "recognize-gelu" in lathe("info").stdout
     assert j["threads"] >= 1 and j["threads_reason"]
     assert [c["name"] for c in j["components"]] == ["images", "regex"]

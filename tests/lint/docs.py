@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the documents: length of lines and pages, number of words, links, that examples show nothing of the tests,
-that the tests which are named exist, and that classes have the members which are named.
+that the tests which are named exist, that classes have the members which are named, and sources the functions.
 
     docs.py [ROOT]
 
@@ -18,6 +18,7 @@ MOST_LINES = {
     "docs/performance.md": 150,
     "docs/guide/quickstart.md": 60,
     "docs/internals/architecture.md": 120,
+    "docs/internals/from-file-to-step.md": 100,
     "docs/internals/glossary.md": 150,
 }
 FRAGMENTS = {"bench/results/page.md"}  # a part of docs/performance.md, whose links start from there
@@ -151,9 +152,28 @@ def unknown_members(root, pages):
     ]
 
 
+def unknown_functions(root, pages):
+    """Rows of tables that end with a function and its source, which does not define it."""
+    sources = {}
+
+    def defines(source, function):
+        if source not in sources:
+            sources[source] = (root / source).read_text() if (root / source).is_file() else ""
+        return re.search(rf"^\S.*\b{function}\(", sources[source], re.M) is not None
+
+    return [
+        f"{page}:{number}: no function {function} in {source}"
+        for page, text in pages.items()
+        for number, line in enumerate(text.splitlines(), 1)
+        for function, source in re.findall(r"\| `([\w:]+)` \| `(src/[\w/]+\.(?:cc|h))` \|$", line)
+        if not defines(source, function)
+    ]
+
+
 def check(root):
     pages = documents(root)
-    faults = long_lines(pages) + long_pages(pages) + broken_links(root, pages) + shown_harness(pages) + unknown_tests(root, pages) + unknown_members(root, pages)
+    faults = long_lines(pages) + long_pages(pages) + broken_links(root, pages) + shown_harness(pages) + unknown_tests(root, pages)
+    faults += unknown_members(root, pages) + unknown_functions(root, pages)
     total = sum(words(pages).values())
     if total > MOST_WORDS:
         faults.append(f"{total} words, {MOST_WORDS} at most: " + ", ".join(f"{name} {n}" for name, n in sorted(words(pages).items(), key=lambda w: -w[1])))

@@ -469,10 +469,22 @@ def test_levels_and_passes(tmp_path):
     assert operators(passes=["-recognize-swish"]) == ["Pointwise"]  # the two in one step
     assert operators(level="none", passes=["+recognize-swish"]) == ["Swish"]
     assert operators(passes="-recognize-swish,-blocked-layout") == ["Pointwise"]
-    with pytest.raises(lathe.Error, match="name of a pass.*; or '-' and the name of a rewrite: .*blocked-layout"):
+    with pytest.raises(lathe.Error, match="name of a pass.*; or '-' and the name of a lowering pass: .*blocked-layout"):
         operators(passes=["-nothing"])
     with pytest.raises(ValueError, match="none, basic, extended or all"):
         operators(level="most")
+
+
+def test_sizes_of_memory_have_units():
+    model = make_model([oh.make_node("Relu", ["x"], ["y"])], [("x", FLOAT, ["n"])], [("y", FLOAT, ["n"])]).SerializeToString()
+    for limit in (1 << 16, "65536", "64K", "64kib", "64KB"):
+        engine = lathe.build(model, memory_limit=limit)
+        engine.run({"x": np.zeros(4, np.float32)})
+        with pytest.raises(lathe.Error, match="E4105"):
+            engine.run({"x": np.zeros(1 << 15, np.float32)})
+    for limit in ("2 apples", "", "-1", "1.5G"):
+        with pytest.raises(ValueError, match="memory_limit is a number of bytes or a size such as '512M'"):
+            lathe.build(model, memory_limit=limit)
 
 
 def test_what_cannot_be_meant_is_refused():

@@ -28,6 +28,8 @@ def test_what_is_retired_or_badly_formatted_is_found(tmp_path):
     (tmp_path / "b.h").write_text("struct Turn" + "Kernels;\n")
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "turn.h").write_text("struct Turn {\n  float degrees;\n};\n")
+    (tmp_path / "src" / "turn.cc").write_text("void turn(int degrees) {\n  turn(0);\n  back(degrees);\n}\n")
+    (tmp_path / "d.md").write_text("| one | `turn` | `src/turn.cc` |\n| two | `back` | `src/turn.cc` |\n| three | `turn` | `src/none.cc` |\n")
     (tmp_path / "c.md").write_text("[a link](nowhere.md), held by nowhere_test, of `Turn::angle` and `Other::angle`\n" + "long " * 40 + "\n")
     for command in (["init", "-q"], ["add", "."]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
@@ -37,3 +39,5 @@ def test_what_is_retired_or_badly_formatted_is_found(tmp_path):
     assert code == 1
     assert "c.md:1: no file nowhere.md" in said and "c.md:1: no test nowhere_test" in said and "c.md:2: 200 columns" in said
     assert "c.md:1: no member Turn::angle" in said and "Other" not in said
+    functions = [line for line in said.splitlines() if line.startswith("d.md")]
+    assert functions == ["d.md:2: no function back in src/turn.cc", "d.md:3: no function turn in src/none.cc"]

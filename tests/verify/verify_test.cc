@@ -404,7 +404,7 @@ TEST(Verify, AKernelThatOnlyTheBuilderAsksForIsNamed) {
   ASSERT_TRUE(r.fault);
   EXPECT_EQ(r.fault->kind, Fault::Kind::kernel) << r.fault->diagnostic.message();
   EXPECT_EQ(r.fault->kernel, "blocked_conv.bad");
-  EXPECT_EQ(r.fault->rewrite, "blocked-layout");
+  EXPECT_EQ(r.fault->pass, "blocked-layout");
   EXPECT_EQ(r.fault->nodes, std::vector<std::string>{"make_c"});
   EXPECT_EQ(r.fault->level, OptimizationLevel::all);
   const Again a = again(*r.fault, chain);
@@ -413,7 +413,7 @@ TEST(Verify, AKernelThatOnlyTheBuilderAsksForIsNamed) {
 }
 
 // If all values are kept, the pair is not fused, and every step is right.
-TEST(Verify, ARewriteOfSeveralOperatorsIsNamed) {
+TEST(Verify, ALoweringPassOfSeveralOperatorsIsNamed) {
   if (choose_isa("") == Isa::generic) GTEST_SKIP() << "no channel blocks on this machine";
   Kernel k{.op = "BlockedConvDepthwise", .domain = "lathe", .name = "blocked_conv_depthwise.bad"};
   k.run = [](const void*, KernelContext& c) { std::ranges::fill(c.out(0).as<float>(), 0.5f); };
@@ -430,8 +430,8 @@ TEST(Verify, ARewriteOfSeveralOperatorsIsNamed) {
   const VerifyReport r = verify_model(m, {}, chain);
   ASSERT_TRUE(r.fault);
   const Fault& f = *r.fault;
-  EXPECT_EQ(f.kind, Fault::Kind::rewrite) << f.diagnostic.message();
-  EXPECT_EQ(f.rewrite, "conv-depthwise-fusion");
+  EXPECT_EQ(f.kind, Fault::Kind::pass) << f.diagnostic.message();
+  EXPECT_EQ(f.pass, "conv-depthwise-fusion");
   EXPECT_EQ(f.kernel, "blocked_conv_depthwise.bad");
   EXPECT_EQ(f.nodes, (std::vector<std::string>{"make_c", "make_r", "make_y"}));
   EXPECT_EQ(f.diagnostic.remedy, "--passes=-conv-depthwise-fusion leaves it out; please report it");

@@ -1,7 +1,10 @@
 #include "ops/state/state.h"
 
+#include <cstring>
+
 #include "kernel/kernel.h"
 #include "ops/movement.h"
+#include "ops/state/cache_update.h"
 
 namespace lathe {
 namespace {
@@ -46,6 +49,27 @@ void append(const Append& op, KernelContext& c) {
   rows_of(added, out, axis, added.dim(axis), size).copy(skipped, length, more, c);
 }
 
+void update_cache(const UpdateCache& op, KernelContext& c) {
+  const Tensor &old = c.in(0), &added = c.in(1);
+  Tensor& out = c.out(0);
+  const CacheUpdate u(op, c);
+  const int64_t bytes = u.inner * static_cast<int64_t>(bits_of(out.type())) / 8;
+  const auto row = [&](const Tensor& t, int64_t o, int64_t size, int64_t i) {
+    return static_cast<const std::byte*>(t.data()) + (o * size + i) * bytes;
+  };
+  Poller poll(c);
+  for (int64_t o = 0; o < u.outer; ++o)
+    for (int64_t i = 0, first = u.first(o); i < u.size; ++i) {
+      auto* const to = static_cast<std::byte*>(out.data()) + (o * u.stride + i) * bytes;
+      if (i >= first && i < first + u.rows)
+        poll.copy(row(added, o, u.rows, i - first), bytes, to);
+      else if (i >= u.old_size)
+        std::memset(to, 0, static_cast<size_t>(bytes));
+      else if (row(old, o, u.old_stride, i) != to)
+        poll.copy(row(old, o, u.old_stride, i), bytes, to);
+    }
+}
+
 void contiguous(const Contiguous& op, KernelContext& c) {
   const Tensor& in = c.in(0);
   const size_t axis = axis_of(op.axis, in.rank());
@@ -63,6 +87,13 @@ void reference_state(KernelCatalog& k) {
                  .takes_states = 1,
                  .appends = {{0, 0}}},
                 {.run = append});
+  k.add<UpdateCache>({.op = "UpdateCache",
+                      .domain = "lathe",
+                      .name = "UpdateCache.ref",
+                      .backend = "reference",
+                      .takes_states = 1,
+                      .appends = {{0, 0}}},
+                     {.run = update_cache});
   k.add<Contiguous>({.op = "Contiguous",
                      .domain = "lathe",
                      .name = "Contiguous.ref",
