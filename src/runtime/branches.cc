@@ -69,8 +69,10 @@ class Steps {
                slots_[g_.root[static_cast<size_t>(v)]].place != Slot::Place::run;
       return place == Slot::Place::arena || place == Slot::Place::output;
     };
-    return std::ranges::all_of(s.plan->inputs, known) && std::ranges::all_of(s.plan->outputs, known) &&
-           std::ranges::all_of(s.plan->outputs, placed) &&
+    // One beside it may still read the input that it overwrites.
+    const auto apart = [&](int32_t v) { return !g_.may_overwrite(v); };
+    return std::ranges::all_of(s.plan->outputs, apart) && std::ranges::all_of(s.plan->inputs, known) &&
+           std::ranges::all_of(s.plan->outputs, known) && std::ranges::all_of(s.plan->outputs, placed) &&
            (!s.epilogue || std::ranges::all_of(s.plan->epilogue->operands, known));
   }
 

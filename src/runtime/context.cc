@@ -187,7 +187,8 @@ struct Context::Impl {
     }
   }
 
-  void execute(std::span<const Value> in, std::span<const Tensor> out, RunControl* control) {
+  void execute(std::span<const Value> in, std::span<const Tensor> out, RunControl* control,
+               MemoryPlan* found = nullptr) {
     const FloatState floats(engine->program.options().flush_denormals);
     struct Release {
       RunState& s;
@@ -200,7 +201,7 @@ struct Context::Impl {
     try {
       s.recording = s.profiling && s.profiler->takes_run();
       if (s.recording) s.profiler->begin_run(s.clock->now());
-      frame().run(in, out);
+      frame().run(in, out, found);
       if (s.recording) s.profiler->end_run(s.clock->now());
     } catch (...) {
       s.drain();
@@ -251,7 +252,7 @@ struct Context::Impl {
   std::vector<Value> run_accepted(std::span<const Value> in, RunControl* control) {
     MemoryCharge charge(state().account);
     std::vector<Tensor> fresh(bound.size());
-    const MemoryPlan& l = frame().memory_plan_for(in);
+    MemoryPlan& l = frame().memory_plan_for(in);
     try {
       charge.take(bytes_of_outputs(l));
     } catch (const Error&) {
@@ -262,7 +263,7 @@ struct Context::Impl {
       const Slot& s = l.slots[engine->program.plan().graphs[0].outputs[i]];
       if (is_returned(i, s)) fresh[i] = Tensor(s.type, s.shape);
     }
-    execute(in, fresh, control);
+    execute(in, fresh, control, &l);
     std::vector<Value> results;
     for (size_t i = 0; i < fresh.size(); ++i)
       results.push_back(fresh[i].defined() ? Value(fresh[i]) : detached(frame().output(i), charge));

@@ -276,7 +276,7 @@ MemoryInfo Engine::memory(const NamedShapes& shapes) const {
 MemoryInfo Engine::profile_memory(std::string_view name) const {
   const auto now = impl();
   const ProfileReserve reserve = reserve_of(*now, now->profile(name));
-  return memory_of(now->program, reserve.peak, reserve.peak.key);
+  return memory_of(now->program, reserve.peak, reserve.greatest);
 }
 
 NamedShapes Engine::output_shapes(const NamedShapes& shapes) const {

@@ -174,6 +174,7 @@ Frame::Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent)
     results_.emplace_back(plan.outputs.size());
   }
   output_memory_.resize(plan.outputs.size());
+  written_directly_.resize(plan.outputs.size());
   bodies_.resize(plan.steps.size());
   epilogues_.resize(plan.steps.size());
   size_t max_inputs = 0, max_outputs = 0;
@@ -206,7 +207,7 @@ Frame::~Frame() {
     for (Block& b : buffers) release(b, host_memory);
 }
 
-void Frame::run(std::span<const Value> inputs, std::span<const Tensor> bound) {
+void Frame::run(std::span<const Value> inputs, std::span<const Tensor> bound, MemoryPlan* found) {
   const PlanGraph& plan = *graph_.plan;
   if (inputs.size() != plan.inputs.size())
     throw Error(Code::run_missing_input, "run", std::to_string(plan.inputs.size()) + " inputs",
@@ -217,8 +218,7 @@ void Frame::run(std::span<const Value> inputs, std::span<const Tensor> bound) {
   for (size_t i = 0; i < inputs.size(); ++i) values_[plan.inputs[i]] = inputs[i];
   for (size_t i = 0; i < captured_from_.size(); ++i)
     values_[graph_.captured[i]] = parent_->value(captured_from_[i]);
-  make_key(inputs);
-  memory_plan_ = &find_memory_plan();
+  memory_plan_ = found ? found : &memory_plan_for(inputs);
   if (!parent_ && state_.account.is_limited()) ensure_memory(inputs);
   prepare_memory(inputs, bound);
   rebinding_ = std::exchange(bound_, nullptr) != memory_plan_;

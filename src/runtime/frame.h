@@ -99,12 +99,13 @@ class Frame {
   Frame& operator=(const Frame&) = delete;
 
   /// Runs with inputs by position. `bound`: by output, memory of the caller to be used if it is defined;
-  /// empty: none. Throws Error with the node; the frame can run again.
-  void run(std::span<const Value> inputs, std::span<const Tensor> bound);
+  /// empty: none. `found`: what memory_plan_for gave for these inputs just before; null: it is looked up.
+  /// Throws Error with the node; the frame can run again.
+  void run(std::span<const Value> inputs, std::span<const Tensor> bound, MemoryPlan* found = nullptr);
   /// Returns an output after a run; valid until the next run (of a body: until the end of the next).
   const Value& output(size_t i) const { return results_[buffer_index_][i]; }
   /// Returns the memory plan for these inputs: from the last few that are cached, else made now.
-  const MemoryPlan& memory_plan_for(std::span<const Value> inputs);
+  MemoryPlan& memory_plan_for(std::span<const Value> inputs);
   /// Called between runs: releases all memory except that of `inputs`. Memory plans stay.
   void release_idle(std::span<const Value> inputs);
   /// Takes the memory now that runs with these shapes need, outputs apart. Throws as runs do.
@@ -156,6 +157,11 @@ class Frame {
   /// Memory for the outputs whose shapes the memory plan knows; false where there are others.
   bool bind_outputs(const ProgramStep& s, std::vector<bool>& ready);
   Shape shape_now(uint32_t v) const;
+  bool is_free(size_t output, const Tensor& bound, std::span<const Value> inputs) const;
+  const Tensor* directly(uint32_t v) const {
+    const int32_t o = graph_.output[v];
+    return o < 0 ? nullptr : written_directly_[static_cast<size_t>(o)];
+  }
   /// The epilogue of a step whose output has memory.
   cpu::StepEpilogue& bind_epilogue(size_t step);
   /// Points a value at its memory for this shape; allocates where the memory plan could not.
@@ -178,6 +184,8 @@ class Frame {
   std::vector<std::vector<Value>> results_;           // by generation and output
   size_t buffer_index_ = 0;
   std::vector<char*> output_memory_;  // by output, for this run
+  /// By output, for this run: memory that it is bound to and that it may be made in, if it has this shape.
+  std::vector<const Tensor*> written_directly_;
   std::vector<std::unique_ptr<MemoryPlan>> memory_plans_;
   MemoryPlan* memory_plan_ = nullptr;
   /// The memory plan of the previous run, if that succeeded and nothing has moved since. Values in the arena

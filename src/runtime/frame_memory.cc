@@ -90,7 +90,7 @@ void Frame::reserve(ProfileReserve reserve) {
   bound_ = nullptr;
 }
 
-const MemoryPlan& Frame::memory_plan_for(std::span<const Value> inputs) {
+MemoryPlan& Frame::memory_plan_for(std::span<const Value> inputs) {
   make_key(inputs);
   return find_memory_plan();
 }
@@ -120,8 +120,8 @@ void Frame::prepare_memory(std::span<const Value> inputs, std::span<const Tensor
   }
 }
 
-// Bound memory is written as the run goes, unless it overlaps an input: that one may still be read when the
-// output is made.
+// Bound memory is written as the run goes, unless it overlaps an input that may still be read when the output
+// is made.
 void Frame::take_memory(std::span<const Value> inputs, std::span<const Tensor> bound) {
   for (size_t s = 0; s < arenas_.size(); ++s) {
     const char* const before = arenas_[s].data();
@@ -134,12 +134,14 @@ void Frame::take_memory(std::span<const Value> inputs, std::span<const Tensor> b
   bool buffer_needed = false;
   for (size_t i = 0; i < output_memory_.size(); ++i) {
     output_memory_[i] = nullptr;
+    written_directly_[i] = nullptr;
     const Slot& slot = memory_plan_->slots[graph_.plan->outputs[i]];
     if (i < bound.size() && bound[i].defined()) {
       if (slot.known) check_bound(i, bound[i], slot.type, slot.shape);
-      const bool apart = std::ranges::none_of(
-          inputs, [&](const Value& v) { return v.is_tensor() && overlaps(v.tensor(), bound[i]); });
-      if (apart && slot.known) output_memory_[i] = static_cast<char*>(const_cast<void*>(bound[i].data()));
+      if (is_free(i, bound[i], inputs)) {
+        written_directly_[i] = &bound[i];
+        if (slot.known) output_memory_[i] = static_cast<char*>(const_cast<void*>(bound[i].data()));
+      }
     }
     buffer_needed |= !output_memory_[i] && memory_plan_->outputs[i].bytes > 0;
   }
@@ -147,6 +149,19 @@ void Frame::take_memory(std::span<const Value> inputs, std::span<const Tensor> b
   if (buffer_needed) buffer.ensure(memory_plan_->output_bytes);
   for (size_t i = 0; i < output_memory_.size(); ++i)
     if (!output_memory_[i]) output_memory_[i] = buffer.data() + memory_plan_->outputs[i].offset;
+}
+
+/// Returns whether an output may be made in the memory that it is bound to: that of no input, or of the one
+/// that its step may overwrite.
+bool Frame::is_free(size_t output, const Tensor& bound, std::span<const Value> inputs) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].is_tensor() || !overlaps(inputs[i].tensor(), bound)) continue;
+    const bool may_overwrite =
+        !graph_.overwritten.empty() && graph_.overwritten[output] == static_cast<int32_t>(i);
+    const Tensor& in = inputs[i].tensor();
+    if (!may_overwrite || in.data() != bound.data() || !(in.shape() == bound.shape())) return false;
+  }
+  return true;
 }
 
 void Frame::prepare_lanes(std::span<const size_t> workspaces) {
@@ -195,6 +210,9 @@ Tensor& Frame::bind(uint32_t v, DataType type, const Shape& shape) {
       throw Error(Code::internal, "run", "an alias within " + describe(home),
                   std::to_string(bytes) + " bytes from " + std::to_string(slot.offset) + " on");
     data = static_cast<char*>(const_cast<void*>(home.data())) + slot.offset;
+  } else if (const Tensor* const bound = directly(v);
+             bound && bound->type() == type && bound->shape() == shape) {
+    data = const_cast<void*>(bound->data());
   } else {
     if (!blocks_[v].data) ++live_blocks_;
     if (blocks_[v].bytes < bytes || !blocks_[v].data) {

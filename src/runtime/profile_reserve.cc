@@ -107,17 +107,30 @@ void widen(std::vector<size_t>& sizes, const std::vector<size_t>& wanted) {
   for (size_t i = 0; i < wanted.size(); ++i) sizes[i] = std::max(sizes[i], wanted[i]);
 }
 
+/// The memory plan that a run of these sizes gets.
+MemoryPlan plan_for(const Program& program, ShapeKey key, bool without_reuse) {
+  const ShapeKey exact = key;
+  Growth::Sizes sizes;
+  round_key(program, key, sizes);
+  if (key == exact) return plan_memory(program, 0, exact, without_reuse);
+  try {
+    return plan_memory(program, 0, key, without_reuse);
+  } catch (const Error&) {  // as in Frame::make_memory_plan
+    return plan_memory(program, 0, exact, without_reuse);
+  }
+}
+
 }  // namespace
 
 ProfileReserve reserve_of(const Engine::Impl& engine, const PlanProfile& profile) {
   const ProfileShapes shapes(engine, profile);
-  ProfileReserve reserve{plan_memory(engine.program, 0, shapes.greatest(), true)};
+  ProfileReserve reserve{plan_for(engine.program, shapes.greatest(), true), shapes.greatest()};
   size_t workspace = reserve.peak.workspace;
   const int64_t count = shapes.count();
   for (int64_t i = -1; i < count; ++i) {
     const ShapeKey key = i < 0 ? shapes.greatest() : shapes.at(i);
-    const MemoryPlan lesser = plan_memory(engine.program, 0, key);
-    MemoryPlan without_reuse = plan_memory(engine.program, 0, key, true);
+    const MemoryPlan lesser = plan_for(engine.program, key, false);
+    MemoryPlan without_reuse = plan_for(engine.program, key, true);
     workspace = std::max({workspace, lesser.workspace, without_reuse.workspace});
     reserve.peak.scratch = std::max(reserve.peak.scratch, lesser.scratch);
     widen(reserve.peak.lanes, lesser.lanes);

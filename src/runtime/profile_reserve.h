@@ -10,6 +10,7 @@ struct ProfileReserve {
   /// The memory plan for the greatest sizes, with the most workspace, arenas and outputs that any size was
   /// found to want: kernels cut their work by shape, and may want more scratch for less work.
   MemoryPlan peak;
+  ShapeKey greatest;  // the greatest sizes, before lengths of states are rounded up
 };
 
 /// Throws bad_argument where an input that the profile leaves out has no known shape, and what shape rules

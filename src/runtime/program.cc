@@ -65,7 +65,39 @@ void Program::prepare(const Program* before) {
     if (plan_.states[i].update != PlanState::Update::copy)
       state[plan_.graphs[0].outputs[plan_.states[i].output]] = static_cast<int32_t>(i);
   }
+  find_overwritten(graphs_[0]);
   growth_ = Growth(plan_);
+}
+
+/// A caller that keeps a KV cache in one buffer binds it as an input and as an output.
+void Program::find_overwritten(ProgramGraph& g) const {
+  const PlanGraph& main = *g.plan;
+  // Parts of an input may be views of it that are read much later.
+  std::vector<bool> is_split(main.values.size());
+  for (const ProgramStep& s : g.steps)
+    if (s.kernel && s.kernel->subviews_of == SubviewsOf::input && !s.plan->inputs.empty() &&
+        s.plan->inputs[0] >= 0)
+      is_split[g.root[static_cast<size_t>(s.plan->inputs[0])]] = true;
+  std::vector<int32_t> overwritten(main.outputs.size(), -1);
+  for (const ProgramStep& s : g.steps) {
+    const std::vector<int32_t>&in = s.plan->inputs, &out = s.plan->outputs;
+    if (!s.kernel || !s.kernel->overwrites || s.kernel->alias >= 0 ||
+        s.kernel->subviews_of != SubviewsOf::none || in.empty() || in[0] < 0 || out[0] < 0)
+      continue;
+    const int32_t o = g.output[static_cast<size_t>(out[0])];
+    const auto i = std::ranges::find(main.inputs, static_cast<uint32_t>(in[0])) - main.inputs.begin();
+    const bool is_state = main.values[static_cast<size_t>(out[0])].state >= 0 ||
+                          main.values[static_cast<size_t>(in[0])].state >= 0;
+    if (o < 0 || is_state || i == std::ssize(main.inputs) || is_split[static_cast<size_t>(in[0])] ||
+        std::ranges::count(main.outputs, main.inputs[static_cast<size_t>(i)]) > 0)
+      continue;
+    const PlanState written{.input = static_cast<uint32_t>(i),
+                            .output = static_cast<uint32_t>(o),
+                            .update = PlanState::Update::write};
+    if (!late_reader(plan_, written)) overwritten[static_cast<size_t>(o)] = static_cast<int32_t>(i);
+  }
+  if (std::ranges::any_of(overwritten, [](int32_t i) { return i >= 0; }))
+    g.overwritten = std::move(overwritten);
 }
 
 Program::~Program() = default;

@@ -38,6 +38,13 @@ struct ProgramGraph {
   std::vector<const Value*> constants;  // per value; null for others
   std::vector<int32_t> output;          // per value: the first output of the graph that it is, or -1
   std::vector<int32_t> state;  // per value: the state that it is the new value of, or -1; empty: none
+  /// Per output of the main graph: the input whose memory the output may be, since the step that makes it may
+  /// write there and nothing reads the input afterwards, or -1.
+  std::vector<int32_t> overwritten;
+  bool may_overwrite(int32_t v) const {
+    const int32_t o = v < 0 ? -1 : output[static_cast<size_t>(v)];
+    return o >= 0 && !overwritten.empty() && overwritten[static_cast<size_t>(o)] >= 0;
+  }
   bool is_body = false;
   /// How many results are kept: a body with inputs may be given its last results as the next inputs.
   size_t output_buffers() const { return is_body && !plan->inputs.empty() ? 2 : 1; }
@@ -84,6 +91,7 @@ class Program {
   bool appends_to_its_states(const PlanGraph& g, const ProgramStep& step) const;
   void check_packing(const PlanGraph& g, const ProgramStep& step) const;
   void find_ends(ProgramGraph& g) const;
+  void find_overwritten(ProgramGraph& g) const;
   void upload(ProgramGraph& g, const Program* before);
   std::shared_ptr<const Value> upload(const Tensor& t, MemorySpace space) const;
 

@@ -64,11 +64,12 @@ FakeGraph split_graph() {
   return g;
 }
 
-Engine build(const FakeGraph& g, const std::string& backend, const vector<std::string>& taps = {}) {
+Engine build(const FakeGraph& g, const std::string& backend, const vector<std::string>& taps = {},
+             const vector<StatePair>& states = {}) {
   const vector<std::filesystem::path> libraries{plugin("fake_device")};
   const auto extensions = Extensions::load(libraries);
-  Plan plan =
-      build_plan(*g.graph, *schemas_with(*extensions), *extensions, {.backend = backend, .taps = taps});
+  Plan plan = build_plan(*g.graph, *schemas_with(*extensions), *extensions,
+                         {.backend = backend, .taps = taps, .states = states});
   return EngineAccess::make(
       std::make_shared<const Engine::Impl>(std::move(plan), extensions, ProgramOptions{}));
 }
@@ -90,6 +91,34 @@ TEST(Plugin, AGraphSplitOverTwoDevicesGivesTheSameAnswers) {
     const auto want = h.run(vector<Value>{x}), got = d.run(vector<Value>{x});
     EXPECT_EQ(list(want[0]), list(got[0]));
     EXPECT_EQ(list(want[1]), list(got[1]));
+  }
+}
+
+TEST(Plugin, StatesThatADeviceReadsAndMakes) {
+  // h' = 3 (h + x) on the device; y reads the old value there after the new one is made.
+  for (const bool late : {false, true}) {
+    FakeGraph g;
+    const ValueId x = g.input("x", f32({Dim::symbol("n")})), h = g.input("h", f32({Dim::symbol("n")}));
+    const ValueId next = g.node("Scale", {g.node("Add", {h, x}, "sum")}, "next", 3);
+    g.graph->set_outputs({g.node("Add", {late ? h : x, next}, "y"), next});
+    const Engine e = build(g, "fake:cpu", {}, {{"h", "next"}});
+    EXPECT_GE(std::ranges::count(backends_of(e), "fake"), 3);
+    NamedStates states = State::create_all(e, {{"n", 3}});
+    Context c = e.create_context();
+    c.bind_states(states);
+    vector<float> history(3);
+    for (int round = 0; round < 3; ++round) {
+      const vector<float> add{1.0f + static_cast<float>(round), -2, 0.5f};
+      const NamedValues got = c.run({{"x", floats({3}, add)}});
+      vector<float> y(3);
+      for (size_t i = 0; i < 3; ++i) {
+        const float old = history[i];
+        history[i] = 3 * (old + add[i]);
+        y[i] = (late ? old : add[i]) + history[i];
+      }
+      EXPECT_EQ(list(got.at("y")), y);
+      EXPECT_EQ(list(states.at("h").tensor()), history);
+    }
   }
 }
 

@@ -235,6 +235,80 @@ def test_io_binding(ort, data, linear):
         binding.bind_cpu_input("z", X)
 
 
+def grouped_attention():
+    """GroupQueryAttention with its caches as inputs and outputs: 4 heads over 2, each of 8."""
+    heads = {"num_heads": 4, "kv_num_heads": 2}
+    cache = ["batch", 2, "past_sequence_length", 8], ["batch", 2, "total_sequence_length", 8]
+    node = oh.make_node(
+        "GroupQueryAttention", ["q", "k", "v", "past_k", "past_v", "last", "total"], ["y", "present_k", "present_v"], domain="com.microsoft", **heads
+    )
+    values = {
+        "q": (FLOAT, ["batch", "seq", 32]), "k": (FLOAT, ["batch", "seq", 16]), "v": (FLOAT, ["batch", "seq", 16]),
+        "past_k": (FLOAT, cache[0]), "past_v": (FLOAT, cache[0]), "last": (onnx.TensorProto.INT32, ["batch"]), "total": (onnx.TensorProto.INT32, []),
+    }  # fmt: skip
+    inputs = [oh.make_tensor_value_info(name, *kind) for name, kind in values.items()]
+    outputs = [oh.make_tensor_value_info("y", FLOAT, ["batch", "seq", 32])]
+    outputs += [oh.make_tensor_value_info(name, FLOAT, cache[1]) for name in ("present_k", "present_v")]
+    opsets = [oh.make_opsetid("", 20), oh.make_opsetid("com.microsoft", 1)]
+    return oh.make_model(oh.make_graph([node], "g", inputs, outputs), opset_imports=opsets, ir_version=10).SerializeToString()
+
+
+def tokens(rng, rows, total, batch=2):
+    feed = {name: rng.standard_normal((batch, rows, width), np.float32) for name, width in (("q", 32), ("k", 16), ("v", 16))}
+    return feed | {"last": np.full(batch, total - 1, np.int32), "total": np.array(total, np.int32)}
+
+
+@both
+def test_past_and_present_in_one_buffer(ort):
+    """The caches have memory for the longest text, and are bound as past and as present."""
+    s = ort.InferenceSession(grouped_attention())
+    rng = np.random.default_rng(3)
+    longest, past = 16, [np.zeros((2, 2, 0, 8), np.float32)] * 2
+    caches = [ort.OrtValue.ortvalue_from_numpy(np.zeros((2, 2, longest, 8), np.float32)) for _ in range(2)]
+    addresses = [c.data_ptr() for c in caches]
+    total = 0
+    for rows in (5, 1, 1, 1, 1):
+        total += rows
+        feed = tokens(rng, rows, total)
+        want = s.run(None, feed | {"past_k": past[0], "past_v": past[1]})
+        past = want[1:]
+        binding = s.io_binding()
+        for name, array in feed.items():
+            binding.bind_cpu_input(name, array)
+        binding.bind_output("y")
+        for cache, name in zip(caches, ("k", "v")):
+            binding.bind_ortvalue_input(f"past_{name}", cache)
+            binding.bind_ortvalue_output(f"present_{name}", cache)
+        s.run_with_iobinding(binding)
+        np.testing.assert_allclose(binding.get_outputs()[0].numpy(), want[0], rtol=1e-5, atol=1e-6)
+        for cache, dense, address in zip(caches, past, addresses):
+            assert cache.data_ptr() == address
+            np.testing.assert_array_equal(cache.numpy()[:, :, :total], dense)
+
+
+@both
+def test_rows_are_written_into_a_bound_buffer(ort):
+    node = oh.make_node("TensorScatter", ["cache", "rows", "at"], ["new"], axis=2)
+    kinds = {"cache": (FLOAT, [2, 3, 8, 4]), "rows": (FLOAT, [2, 3, "n", 4]), "at": (onnx.TensorProto.INT64, [2])}
+    graph = oh.make_graph(
+        [node], "g", [oh.make_tensor_value_info(n, *k) for n, k in kinds.items()], [oh.make_tensor_value_info("new", FLOAT, [2, 3, 8, 4])]
+    )
+    s = ort.InferenceSession(oh.make_model(graph, opset_imports=[oh.make_opsetid("", 24)], ir_version=11).SerializeToString())
+    want = np.zeros((2, 3, 8, 4), np.float32)
+    cache = ort.OrtValue.ortvalue_from_numpy(want.copy())
+    for n, at in ((3, [0, 0]), (1, [3, 1]), (2, [4, 6])):
+        rows = np.random.default_rng(n).standard_normal((2, 3, n, 4), np.float32)
+        for sample, first in enumerate(at):
+            want[sample, :, first : first + n] = rows[sample]
+        binding = s.io_binding()
+        binding.bind_ortvalue_input("cache", cache)
+        binding.bind_cpu_input("rows", rows)
+        binding.bind_cpu_input("at", np.array(at))
+        binding.bind_ortvalue_output("new", cache)
+        s.run_with_iobinding(binding)
+        np.testing.assert_array_equal(cache.numpy(), want)
+
+
 @both
 def test_run_async(ort, data, linear):
     done, got = threading.Event(), []

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import onnx
+import onnx.helper as oh
 import pytest
 
 import lathe
@@ -107,3 +108,37 @@ def test_plans_keep_states(model, tmp_path):
     context.bind_states(states)
     context.run(step(np.random.default_rng(0), 4))
     assert {state.length for state in states.values()} == {4}
+
+
+def grouped_attention():
+    heads, float32, int32 = {"num_heads": 4, "kv_num_heads": 2}, onnx.TensorProto.FLOAT, onnx.TensorProto.INT32
+    past, present = (["batch", 2, f"{name}_sequence_length", 8] for name in ("past", "total"))
+    names = ["q", "k", "v", "past_key_values.0.key", "past_key_values.0.value", "last", "total"]
+    node = oh.make_node("GroupQueryAttention", names, ["y", "present.0.key", "present.0.value"], domain="com.microsoft", **heads)
+    shapes = (["batch", "seq", 32], ["batch", "seq", 16], ["batch", "seq", 16], past, past, ["batch"], [])
+    inputs = [oh.make_tensor_value_info(n, int32 if n in ("last", "total") else float32, shape) for n, shape in zip(names, shapes)]
+    outputs = [oh.make_tensor_value_info(n, float32, shape) for n, shape in zip(node.output, (["batch", "seq", 32], present, present))]
+    opsets = [oh.make_opsetid("", 20), oh.make_opsetid("com.microsoft", 1)]
+    return oh.make_model(oh.make_graph([node], "g", inputs, outputs), opset_imports=opsets, ir_version=10).SerializeToString()
+
+
+def test_caches_of_grouped_attention_are_states():
+    """Samples have lengths of their own: their rows are written where `last` says."""
+    model = grouped_attention()
+    stateful, plain = lathe.build(model, states="auto", state_capacity=32, threads=1), lathe.build(model, threads=1)
+    assert [step.op for step in stateful.steps].count("UpdateCache") == 2 and "Contiguous" not in [step.op for step in stateful.steps]
+    states = stateful.create_states({"batch": 2})
+    context = stateful.create_context()
+    context.bind_states(states)
+    past = {name: state.numpy() for name, state in states.items()}
+    rng = np.random.default_rng(4)
+    lengths = np.array([5, 3], np.int32)
+    for rows in (5, 1, 1, 1):
+        lengths = lengths if rows == 5 else lengths + 1
+        feed = {n: rng.standard_normal((2, rows, width), np.float32) for n, width in (("q", 32), ("k", 16), ("v", 16))}
+        feed |= {"last": lengths - 1, "total": np.array(lengths.max(), np.int32)}
+        got, want = context.run(feed), plain.run({**feed, **past})
+        assert np.array_equal(got["y"], want["y"])
+        past = {f"past_key_values.0.{name}": want[f"present.0.{name}"] for name in ("key", "value")}
+        for name, state in states.items():
+            assert state.length == lengths.max() and np.array_equal(state.numpy(), past[name])

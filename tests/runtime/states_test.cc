@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 
+#include "lathe/refit.h"
 #include "lathe/state.h"
 #include "plan/plan_file.h"
 #include "plan/verify.h"
@@ -258,6 +259,78 @@ TEST(States, RowsAreWrittenWhereTheyAre) {
   with.run(good);
 }
 
+/// A KV cache that gets longer by a number that the run is given, with rows written anywhere in it: what
+/// GroupQueryAttention does.
+constexpr std::string_view padded =
+    R"((float[batch,2,seq,3] x, float[batch,2,past_length,3] past, int64[batch] at, int64[1] more)
+  => (float[batch,2,total,3] y, float[batch,2,total,3] present)
+  <int64[6] none = {0, 0, 0, 0, 0, 0}, int64[1] nothing = {0}> {
+    pads = Concat<axis = 0>(none, more, nothing)
+    longer = Pad(past, pads)
+    present = TensorScatter<axis = 2>(longer, x, at)
+    y = Neg(present)
+  })";
+
+TEST(States, GrowWhileRowsAreWritten) {
+  struct Step {
+    int64_t rows;
+    vector<int64_t> at;
+    int64_t more, rewound = -1;
+  };
+  for (const char* backend : {"cpu", "reference"})
+    for (int threads : {1, 2}) {
+      const Both e{
+          padded, {{"past", "present"}}, {.threads = threads, .backend = backend, .state_capacity = 40}};
+      for (const Engine* engine : {&e.dense, &e.stateful}) {
+        const auto ops = engine->steps();
+        if (engine == &e.stateful || string(backend) == "cpu") {
+          EXPECT_EQ(std::ranges::count(ops, "UpdateCache", &StepInfo::op), 1);
+          EXPECT_EQ(std::ranges::count(ops, "Pad", &StepInfo::op), 0);
+          EXPECT_EQ(std::ranges::count(ops, "Concat", &StepInfo::op), 0);
+        }
+      }
+      NamedStates states = State::create_all(e.stateful, {{"batch", 2}});
+      State& s = states.at("past");
+      EXPECT_EQ(s.axis(), 2);
+      EXPECT_EQ(s.capacity(), 40);
+      Context with = e.stateful.create_context(), without = e.dense.create_context();
+      with.bind_states(states);
+      uint64_t seed = 5;
+      // Prompts, tokens of samples of several lengths, rows within and far behind what is there, and again
+      // after a rewind: indices that nobody writes are zeros, not what was there before.
+      for (const Step& step : vector<Step>{{5, {0, 0}, 5},
+                                           {1, {5, 3}, 1},
+                                           {1, {6, 4}, 1},
+                                           {2, {0, 5}, 0},
+                                           {1, {9, 0}, 3},
+                                           {1, {6, 4}, 5, 4},
+                                           {0, {0, 0}, 2},
+                                           {3, {0, 0}, 3, 0},
+                                           {30, {1, 3}, 30}}) {
+        if (step.rewound >= 0) s.rewind(step.rewound);
+        const NamedValues in{{"x", drawn({2, 2, step.rows, 3}, ++seed)},
+                             {"at", Tensor::from<int64_t>({2}, step.at)},
+                             {"more", Tensor::from<int64_t>({1}, vector<int64_t>{step.more})}};
+        NamedValues all = in;
+        all["past"] = s.tensor();
+        const NamedValues want = without.run(all), got = with.run(in);
+        const string what = string(backend) + " " + describe(want.at("y").tensor()) + " and " +
+                            describe(got.at("y").tensor()) + ", " + describe(s.shape());
+        EXPECT_TRUE(same(got.at("y").tensor(), want.at("y").tensor())) << what;
+        EXPECT_TRUE(same(s.tensor(), want.at("present").tensor())) << what;
+      }
+      NamedValues in{{"x", drawn({2, 2, 1, 3}, 1)},
+                     {"at", Tensor::from<int64_t>({2}, vector<int64_t>{0, 0})},
+                     {"more", Tensor::from<int64_t>({1}, vector<int64_t>{8})}};
+      EXPECT_EQ(code_of([&] { with.run(in); }), Code::run_state_full);
+    }
+  // The old value is read when rows of it are written over.
+  string late(padded);
+  late.replace(late.find("y = Neg(present)"), 16, "s = ReduceSum(present) y = Mul(past, s)");
+  late.replace(late.find("total,3] y"), 10, "past_length,3] y");
+  EXPECT_EQ(code_of([&] { Both(late, {{"past", "present"}}, {.threads = 1}); }), Code::build_bad_state);
+}
+
 TEST(States, GrowToTheirCapacityOnly) {
   const Both e{joined_attention, keys_and_values_too, {.threads = 1, .state_capacity = 10}};
   NamedStates states = State::create_all(e.stateful, {{"batch", 1}}, 6);
@@ -385,6 +458,62 @@ TEST(States, DecodingAllocatesAHandfulOfTimes) {
     EXPECT_EQ(states.at("past_k").data(), memory);
     if (sums) {
       EXPECT_LE(with_allocations, 6);
+    }
+  }
+}
+
+TEST(States, OfAProfileNeedNoMoreThanItReserves) {
+  BuildOptions o{.threads = 1};
+  o.states = keys_and_values_too;
+  const Shape least{1, 4, 0, 8}, likely{1, 4, 100, 8}, greatest{1, 4, 900, 8}, row{1, 4, 1, 8},
+      prompt{1, 4, 20, 8};
+  o.profiles = {{"default",
+                 {{"past_k", {least, likely, greatest}},
+                  {"past_v", {least, likely, greatest}},
+                  {"q", {row, row, prompt}},
+                  {"k", {row, row, prompt}},
+                  {"v", {row, row, prompt}}}}};
+  const Engine e = Engine::build(model_of(joined_attention, 24), o);
+  NamedStates states = State::create_all(e, {{"batch", 1}});
+  Context c = e.create_context();
+  c.bind_states(states);
+  c.reserve("default");
+  const uint64_t peak = c.memory_peak();
+  const MemoryInfo m = e.profile_memory("default");
+  EXPECT_EQ(m.states, 2u * 4 * 8 * 4 * (900 + 20));
+  for (int64_t length = 0; length <= 900;) {
+    const int64_t rows = length % 3 == 0 ? 20 : 1;
+    NamedValues in;
+    for (const char* name : {"q", "k", "v"}) in[name] = drawn({1, 4, rows, 8}, 3);
+    for (const auto& [name, v] : in) c.bind_input(name, v);
+    c.run();
+    length += rows;
+  }
+  EXPECT_GT(states.at("past_k").length(), 900);
+  EXPECT_EQ(c.memory_peak(), peak);
+  EXPECT_EQ(code_of([&] { c.run(); }), Code::run_bad_shape);  // beyond the profile
+}
+
+TEST(States, LiveThroughARefit) {
+  Both e{cached_attention, keys_and_values_too, {.threads = 1, .refit = true}};
+  expect_same(e, keys_and_values, {4, 1, 1}, 2, "before");
+  NamedStates states = State::create_all(e.stateful, {{"batch", 1}});
+  Context c = e.stateful.create_context(), d = e.dense.create_context();
+  c.bind_states(states);
+  NamedValues past{{"past_k", states.at("past_k").tensor()}, {"past_v", states.at("past_v").tensor()}};
+  for (uint64_t i = 0; i < 4; ++i) {
+    const Tensor x = drawn({1, i == 0 ? 5 : 1, 32}, i);
+    NamedValues all = past;
+    all["x"] = x;
+    const NamedValues want = d.run(all), got = c.run({{"x", x}});
+    EXPECT_TRUE(same(got.at("y").tensor(), want.at("y").tensor())) << i;
+    for (const auto& [in, out] : keys_and_values) past[in] = want.at(out);
+    EXPECT_TRUE(same(states.at("past_v").tensor(), past.at("past_v").tensor())) << i;
+    // Keys of before stay, those of the next tokens are the new weights'.
+    for (const Engine* engine : {&e.stateful, &e.dense}) {
+      Refitter r(*engine);
+      r.set_weights("b", drawn({32, 32}, 100 + i));
+      r.refit();
     }
   }
 }
