@@ -50,7 +50,7 @@ void print_json(const Checkpoint& c) {
 void print_text(const Checkpoint& c) {
   const bool shards = c.files().size() > 1;
   fmt::print("a checkpoint ({}) in {}\n", name_of(c.format()),
-             shards              ? fmt::format("{} files", c.files().size())
+             shards              ? counted(c.files().size(), "file")
              : c.files().empty() ? "no file"
                                  : c.files()[0].string());
   Table t;

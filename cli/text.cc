@@ -29,6 +29,10 @@ std::string count_text(double count) {
   return fmt::format("{:.2f} {}", count, units[unit]);
 }
 
+std::string counted(uint64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string printable(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; }, '?');

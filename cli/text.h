@@ -14,6 +14,9 @@ std::string time_text(double seconds);
 /// "1.82 G": in thousands.
 std::string count_text(double count);
 
+/// "1 step", "2 steps".
+std::string counted(uint64_t count, const std::string& noun);
+
 /// Columns that line up, two spaces between them; the first row may be a heading.
 class Table {
  public:

@@ -170,7 +170,7 @@ void print_kernels(const Measurements& m) {
   for (const auto& [kernel, k] : m.kernels)
     t.add({kernel.empty() ? "copy" : kernel, fmt::format("{:.4g}", static_cast<double>(k.steps) / runs),
            time_text(k.seconds / runs), fmt::format("{:.1f} %", 100 * k.seconds / total)});
-  fmt::print("time in kernels, a run ({} runs with a clock around every step)\n", m.profiled_runs);
+  fmt::print("time in kernels, a run ({} with a clock around every step)\n", counted(m.profiled_runs, "run"));
   t.print();
 }
 
@@ -260,9 +260,9 @@ int run_bench(const BenchArguments& o, bool json) {
   t.add({"build", time_text(m.build)});
   t.add({"first run", time_text(m.first_run)});
   t.add({"latency",
-         fmt::format("{} median, {} min, {} p90, {} p99, {} max ({} runs, {} threads)",
-                     time_text(m.percentile(0.5)), time_text(m.runs.front()), time_text(m.percentile(0.9)),
-                     time_text(m.percentile(0.99)), time_text(m.runs.back()), m.runs.size(), m.threads)});
+         fmt::format("{} median, {} min, {} p90, {} p99, {} max ({}, {})", time_text(m.percentile(0.5)),
+                     time_text(m.runs.front()), time_text(m.percentile(0.9)), time_text(m.percentile(0.99)),
+                     time_text(m.runs.back()), counted(m.runs.size(), "run"), counted(m.threads, "thread"))});
   t.add({"throughput", fmt::format("{:.1f} runs a second", throughput)});
   t.add({"memory", fmt::format("{} resident at most, {} planned", bytes_text(m.peak_resident),
                                bytes_text(m.memory.total()))});

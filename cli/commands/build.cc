@@ -82,14 +82,15 @@ int run_build(const BuildArguments& o, bool json) {
     print(all);
   } else {
     if (o.tune.any()) fmt::print("{}\n", text_of(engine.tuning()));
-    fmt::print("{}, {} steps ({} operators fused into them, {} on reference kernels), {}\n", output.report(),
-               made.steps, made.fused, made.reference, time_text(took.count()));
+    fmt::print("{}, {} ({} fused into them, {} on reference kernels), {}\n", output.report(),
+               counted(made.steps, "step"), counted(made.fused, "operator"), made.reference,
+               time_text(took.count()));
     fmt::print("{}", defaults_text(engine.inputs()));
     if (engine.numerics() == Numerics::strict)
       fmt::print(
-          "strict numerics: {} of {} steps work in another way than usual (`lathe inspect --steps` says how, "
+          "strict numerics: {} of {} work in another way than usual (`lathe inspect --steps` says how, "
           "`lathe bench --numerics strict` what it costs)\n",
-          made.strict, made.steps);
+          made.strict, counted(made.steps, "step"));
   }
   return success;
 }

@@ -113,8 +113,9 @@ void print_validation(const std::string& file, const ValidationReport& v) {
     beyond = beyond || run.beyond_atol;
     for (const auto& o : run.outputs) ulps = std::max(ulps, o.engine_ulps);
   }
-  fmt::print("{}: {} runs agree with float64 (at most {:.1f} units in the last place){}\n", file,
-             v.runs.size(), ulps, beyond ? "; some differ by more than the config's atol" : "");
+  fmt::print("{}: {} with float64 (at most {:.1f} units in the last place){}\n", file,
+             v.runs.size() == 1 ? "1 run agrees" : counted(v.runs.size(), "run") + " agree", ulps,
+             beyond ? "; some differ by more than the config's atol" : "");
 }
 
 int run_export(const ExportArguments& o, bool json) {
@@ -155,7 +156,7 @@ void add_what(CLI::App* sub, ExportArguments& o) {
   sub->add_flag("--no-post-process", e.no_post_process,
                 "Do not merge decoders into decoder_model_merged.onnx");
   sub->add_flag("--no-dynamic-axes", e.no_dynamic_axes, "Fix all sizes to those of the synthetic inputs");
-  sub->add_flag("--legacy", e.legacy, "Decoders as two files, without and with past");
+  sub->add_flag("--legacy", e.legacy, "Models that are a decoder alone as two files, without and with past");
   sub->add_option("--variant", e.variant, "One of the ways in which an architecture can be exported")
       ->capture_default_str();
   sub->add_option("--library-name", e.library,

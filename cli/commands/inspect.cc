@@ -95,7 +95,7 @@ void print_text(const ModelSummary& s, const std::optional<MemoryInfo>& memory) 
   print_values("outputs", s.outputs);
   fmt::print("{}", defaults_text(s.inputs));
   if (!s.symbols.empty()) fmt::print("symbols\n  {}\n", join(s.symbols, ", "));
-  fmt::print("operators ({} nodes{})\n", s.nodes,
+  fmt::print("operators ({}{})\n", counted(s.nodes, "node"),
              s.functions ? fmt::format(", {} functions", s.functions) : "");
   std::vector<std::pair<std::string, int64_t>> by_count(s.operators.begin(), s.operators.end());
   std::stable_sort(by_count.begin(), by_count.end(), [](auto& a, auto& b) { return a.second > b.second; });
@@ -104,9 +104,10 @@ void print_text(const ModelSummary& s, const std::optional<MemoryInfo>& memory) 
   t.print();
   fmt::print("parameters\n  {} ({})\n", count_text(static_cast<double>(s.parameters)),
              bytes_text(s.parameter_bytes));
-  fmt::print("work of one run\n  {} floating-point operations{}\n",
-             s.flops.is_constant() ? count_text(static_cast<double>(s.flops.constant())) : s.flops.str(),
-             s.flops_unknown ? fmt::format(", without {} nodes of unknown shape", s.flops_unknown) : "");
+  fmt::print(
+      "work of one run\n  {} floating-point operations{}\n",
+      s.flops.is_constant() ? count_text(static_cast<double>(s.flops.constant())) : s.flops.str(),
+      s.flops_unknown ? fmt::format(", without {} of unknown shape", counted(s.flops_unknown, "node")) : "");
   if (memory) {
     fmt::print(
         "memory\n  {}{} ({} weights, {} activations, {} workspace, {} outputs{})\n",
@@ -204,8 +205,8 @@ int inspect_plan(const InspectArguments& o, bool json) {
            {"steps", e.steps().size()}});
     return success;
   }
-  fmt::print("a plan built for {}, opened for {} from its {} section; {} steps, {} numerics\n",
-             target.built_for, target.isa, target.section, e.steps().size(), name_of(e.numerics()));
+  fmt::print("a plan built for {}, opened for {} from its {} section; {}, {} numerics\n", target.built_for,
+             target.isa, target.section, counted(e.steps().size(), "step"), name_of(e.numerics()));
   print_values("inputs", e.inputs());
   print_values("outputs", e.outputs());
   print_profiles(e);

@@ -259,9 +259,9 @@ int run_profile(const ProfileArguments& o, bool json) {
   }
   Row all;
   for (const StepProfile& s : r.profile.steps) all.add(s, r.roofline);
-  fmt::print("{}: {} a run, {} in steps ({} runs, {} threads, {}), {:.4g} MFLOP, {:.1f} GFLOP/s\n",
-             o.model.model.string(), time_text(r.per_run(r.profile.run_seconds)),
-             time_text(r.per_run(r.total)), r.profile.runs, r.profile.threads, r.profile.isa,
+  fmt::print("{}: {} a run, {} in steps ({}, {}, {}), {:.4g} MFLOP, {:.1f} GFLOP/s\n", o.model.model.string(),
+             time_text(r.per_run(r.profile.run_seconds)), time_text(r.per_run(r.total)),
+             counted(r.profile.runs, "run"), counted(r.profile.threads, "thread"), r.profile.isa,
              r.per_run(all.flops) * 1e-6, all.flops_rate() * 1e-9);
   print_roofline(r);
   print_steps(r, o.rows);

@@ -63,8 +63,9 @@ int run_refit(const RefitArguments& o, bool json) {
            {"seconds", report.seconds}});
     return success;
   }
-  fmt::print("{}: {} weights exchanged, {} arrays folded and {} packed anew, {}\n", output.name(),
-             report.weights, report.folded, report.packed, time_text(report.seconds));
+  fmt::print("{}: {} exchanged, {} folded and {} packed anew, {}\n", output.name(),
+             counted(report.weights, "weight"), counted(report.folded, "array"), report.packed,
+             time_text(report.seconds));
   if (!missing.empty()) fmt::print("kept as they were: {}\n", join(missing, ", "));
   if (!ignored.empty()) fmt::print("not in the plan: {}\n", join(ignored, ", "));
   return success;

@@ -49,14 +49,29 @@ std::vector<std::string> Refitter::set_named_weights(const onnx::Model& model) {
   return ignored;
 }
 
+namespace {
+
+/// Says how the names of a file differ from those of an engine that has none of them.
+std::string difference_of_names(const std::vector<std::string>& file,
+                                const std::vector<std::string>& engine) {
+  if (file.empty() || engine.empty()) return {};
+  for (const std::string& own : engine)
+    for (const std::string& other : file)
+      if (other.size() > own.size() && other.ends_with(own))
+        return "it has '" + other + "' for '" + own + "': `lathe refit --prefix " +
+               other.substr(0, other.size() - own.size()) +
+               "`, or the name_of of set_named_weights, takes the beginning away";
+  return "it has '" + file[0] + "' and the like, the engine '" + engine[0] + "'; Refitter::all() lists them";
+}
+
+}  // namespace
+
 /// Sets all weights or none. Throws bad_argument if there are none.
 void Refitter::set_some(const NamedWeights& weights, const std::vector<std::string>& ignored,
                         std::string_view origin) {
   if (weights.empty())
-    throw Error(
-        Code::bad_argument, "refit", "weights of the engine", std::string(origin) + " with none of them",
-        ignored.empty() ? ""
-                        : "it has '" + ignored[0] + "' and the like; Refitter::all() lists the engine's");
+    throw Error(Code::bad_argument, "refit", "weights of the engine",
+                std::string(origin) + " with none of them", difference_of_names(ignored, all()));
   set_named_weights(weights);
 }
 

@@ -24,14 +24,26 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// Returns whether one is the other below some module or folder: "fc.weight" of "model.fc.weight".
+bool ends_with_path(std::string_view whole, std::string_view end) {
+  if (end.empty() || whole.size() <= end.size() || !whole.ends_with(end)) return false;
+  const char before = whole[whole.size() - end.size() - 1];
+  return before == '.' || before == '/';
+}
+
 }  // namespace
 
 std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& known,
                                        size_t count) {
   std::vector<std::pair<size_t, std::string>> scored;
+  const std::string_view whole = wanted;
   wanted = wanted.substr(0, 64);
   const size_t far = std::max<size_t>(2, wanted.size() / 3);
   for (const std::string& k : known) {
+    if (ends_with_path(k, whole) || ends_with_path(whole, k)) {
+      scored.emplace_back(0, k);
+      continue;
+    }
     if (k.size() > wanted.size() + far) continue;  // names in files may be of any length
     const size_t d = edit_distance(wanted, k);
     if (d <= far) scored.emplace_back(d, k);

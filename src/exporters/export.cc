@@ -450,6 +450,10 @@ class Exporter {
 
 ExportReport export_checkpoint(const fs::path& checkpoint, const fs::path& output,
                                const ExportOptions& options) {
+  std::error_code ignored;
+  if (!fs::exists(checkpoint, ignored))
+    throw file_error(Code::file_not_found, checkpoint, "the directory of a checkpoint", "none of that name",
+                     "nothing is downloaded: `hf download` puts a model of the hub into a directory");
   return Exporter(checkpoint, output, options).run();
 }
 

@@ -121,7 +121,8 @@ std::string TasksManager::known_task(const std::string& task) {
   const std::string meant = map_from_synonym(task);
   std::vector<std::string> known = get_all_tasks();
   if (std::ranges::find(known, without_past(meant)) != known.end()) return meant;
-  for (const auto& [synonym, of] : synonyms()) known.push_back(synonym);
+  for (const auto& [synonym, of] : synonyms())  // some are tasks of their own too
+    if (std::ranges::find(known, synonym) == known.end()) known.push_back(synonym);
   throw Error(Code::bad_argument, "export", "a task", "'" + task + "'", choice(without_past(task), known));
 }
 

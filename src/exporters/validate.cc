@@ -236,7 +236,8 @@ class Validator {
   double left() const { return std::chrono::duration<double>(deadline_ - Clock::now()).count(); }
 
   void skip(const std::string& what, const std::string& why) {
-    report_.skipped.push_back((branch_->label.empty() ? what : branch_->label + ", " + what) + ": " + why);
+    std::string line = (branch_->label.empty() ? what : branch_->label + ", " + what) + ": " + why;
+    if (std::ranges::count(report_.skipped, line) == 0) report_.skipped.push_back(std::move(line));
   }
 
   /// Records sizes that the file leaves open but that the configuration fixes: other values were not tested.
@@ -397,16 +398,16 @@ class Validator {
     if (o.engine_ulps > allowed)
       fail(Code::run_bad_value, name,
            "the engine within " + number(allowed) + " units in the last place of float64",
-           bound_text(o.engine_ulps), "ValidationOptions::ulps allows more");
+           bound_text(o.engine_ulps), "--ulps (ValidationOptions::ulps) allows more");
     if (o.reference_ulps > allowed)
       fail(Code::run_bad_value, name,
            "the reference within " + number(allowed) + " units in the last place of float64",
-           bound_text(o.reference_ulps), "ValidationOptions::ulps allows more");
+           bound_text(o.reference_ulps), "--ulps (ValidationOptions::ulps) allows more");
     const double atol = options_.atol.value_or(branch_->config->atol_for_validation());
     if (!within(got, exact, atol)) {
       if (options_.atol)
         fail(Code::run_bad_value, name, "differences of at most " + number(atol), number(o.absolute),
-             "--atol allows more");
+             "--atol (ValidationOptions::atol) allows more");
       run.beyond_atol = true;
     }
     run.outputs.push_back(std::move(o));

@@ -51,10 +51,11 @@ std::vector<std::string> detail::path_variants(const std::string& path, const Bi
         list.push_back(std::move(other));
   // TensorFlow's names of a norm's parameters, which the first conversions of BERT kept.
   for (size_t i = 0, n = list.size(); i < n; ++i)
-    for (const auto& [now, then] : {std::pair{".weight", ".gamma"}, {".bias", ".beta"}})
-      if (list[i].ends_with(now)) {
+    for (const auto& [now, then] :
+         {std::pair<std::string_view, std::string_view>{"weight", "gamma"}, {"bias", "beta"}})
+      if (list[i] == now || list[i].ends_with("." + std::string(now))) {
         std::string old = list[i];
-        old.replace(old.size() - std::string_view(now).size(), std::string::npos, then);
+        old.replace(old.size() - now.size(), std::string::npos, then);
         list.push_back(std::move(old));
       }
   return list;

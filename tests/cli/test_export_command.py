@@ -190,6 +190,7 @@ def test_sizes_of_made_up_inputs(lathe, place, fixture, arguments, name, shape):
     ("arguments", "code", "says"),
     [
         (("absent", "-o", "out"), 2, "E1001"),
+        (("org/absent", "-o", "out"), 2, "nothing is downloaded"),
         (("checkpoint",), 2, "--output"),
         (("checkpoint", "-o", "out", "--task", "fil-mask"), 2, "near to it: fill-mask"),
         (("checkpoint", "-o", "out", "--task", "text-generation"), 2, "it does feature-extraction"),

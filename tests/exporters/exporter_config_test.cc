@@ -472,6 +472,11 @@ TEST(Tasks, SynonymsAndNeighbors) {
   const std::string said = sentence_of([] { TasksManager::known_task("fil-mask"); });
   EXPECT_NE(said.find("near to it: fill-mask"), std::string::npos) << said;
   EXPECT_EQ(code_of([] { TasksManager::known_task("paint"); }), Code::bad_argument);
+  // A task whose name is also a synonym of another is suggested once.
+  const std::string mask = sentence_of([] { TasksManager::known_task("mask-generatio"); });
+  const size_t first = mask.find("mask-generation");
+  ASSERT_NE(first, std::string::npos) << mask;
+  EXPECT_EQ(mask.find("mask-generation", first + 1), std::string::npos) << mask;
 }
 
 TEST(Tasks, FromArchitectures) {

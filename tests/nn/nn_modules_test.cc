@@ -249,6 +249,23 @@ TEST(NnBind, RenamesAndTriesWhatOldFilesSay) {
   EXPECT_EQ(second.bind(file, {.base_prefix = "old."}).bound, 9u);
 }
 
+TEST(NnBind, OldNamesOfANormThatIsTheRoot) {
+  const testing::TempDirectory folder;
+  save(folder / "m.safetensors", {{"gamma", made({4}, 2)}, {"beta", made({4}, 3)}});
+  LayerNorm norm(4);
+  EXPECT_EQ(norm.bind(Checkpoint::open(folder / "m.safetensors")).bound, 2u);
+}
+
+TEST(NnBind, NamesBelowAnotherModuleAreNear) {
+  const testing::TempDirectory folder;
+  Net net;
+  auto weights = weights_of(net);
+  for (auto& [name, t] : weights) name = "transformer.decoder." + name;
+  save(folder / "m.safetensors", weights);
+  has(said([&] { net.bind(Checkpoint::open(folder / "m.safetensors")); }, Code::bad_argument),
+      "'embed.weight': near to it: 'transformer.decoder.embed.weight'");
+}
+
 TEST(NnBind, PartsWhatTheFileHasWeightsOfItsOwnFor) {
   const testing::TempDirectory folder;
   const auto bound = [&](Net& net, const std::vector<std::pair<std::string, Tensor>>& more) {

@@ -70,6 +70,15 @@ def test_errors_name_the_weight(engine):
     assert refitter.missing() == ["b", "w"]
 
 
+def test_names_with_another_beginning_are_told(engine, tmp_path):
+    lathe.save_safetensors(tmp_path / "m.safetensors", {"model.w": np.ones((4, 2), np.float32)})
+    with pytest.raises(lathe.Error, match="E6001.*'model.w' for 'w'.*--prefix model\\."):
+        lathe.Builder().refit_engine(engine, lathe.Checkpoint(tmp_path / "m.safetensors"))
+    lathe.save_safetensors(tmp_path / "n.safetensors", {"other": np.ones((4, 2), np.float32)})
+    with pytest.raises(lathe.Error, match="'other' and the like, the engine 'b'"):
+        lathe.Builder().refit_engine(engine, lathe.Checkpoint(tmp_path / "n.safetensors"))
+
+
 def _fixed():
     n = lathe.Network()
     n.mark_output(n.add_unary(n.add_input("x", "float32", (2,)), "exp"), "y")
