@@ -189,11 +189,11 @@ std::string facts_text(uint16_t facts) {
   return text;
 }
 
-std::vector<LoweringPass> optional_lowering_passes() {
-  std::vector<LoweringPass> list;
-  for (const LoweringPass& p : lowering_passes())
-    if (!p.required) list.push_back(p);
-  return list;
+std::vector<std::string_view> optional_names(std::span<const LoweringPass> passes) {
+  std::vector<std::string_view> names;
+  for (const LoweringPass& p : passes)
+    if (!p.required) names.push_back(p.name);
+  return names;
 }
 
 void run_lowering_passes(LoweringContext& l) {
@@ -202,7 +202,7 @@ void run_lowering_passes(LoweringContext& l) {
   const auto tapped = l.taps.find(&l.graph);
   const std::vector<ValueId> kept = tapped == l.taps.end() ? std::vector<ValueId>() : tapped->second;
   uint16_t facts = facts_of(l);
-  for (const LoweringPass& p : lowering_passes()) {
+  for (const LoweringPass& p : l.search.lowering ? std::span(*l.search.lowering) : lowering_passes()) {
     if ((facts & p.needs) != p.needs) continue;
     if (!p.required && (p.name == l.search.without || left_out.contains(p.name))) continue;
     if (l.options.control) l.options.control->check();
@@ -215,17 +215,16 @@ void run_lowering_passes(LoweringContext& l) {
 
 std::string lowering_switches() {
   std::string names;
-  for (const LoweringPass& p : optional_lowering_passes())
-    names += (names.empty() ? "" : ", ") + std::string(p.name);
+  for (std::string_view name : optional_names()) names += (names.empty() ? "" : ", ") + std::string(name);
   return "'-' and the name of a lowering pass: " + names;
 }
 
 std::set<std::string, std::less<>> take_lowering_switches(std::vector<std::string>& switches) {
-  const std::vector<LoweringPass> known = optional_lowering_passes();
+  const std::vector<std::string_view> known = optional_names();
   std::set<std::string, std::less<>> names;
   std::erase_if(switches, [&](const std::string& s) {
     const std::string_view name = s.starts_with('-') ? std::string_view(s).substr(1) : std::string_view();
-    if (std::ranges::find(known, name, &LoweringPass::name) == known.end()) return false;
+    if (std::ranges::find(known, name) == known.end()) return false;
     names.emplace(name);
     return true;
   });

@@ -61,8 +61,8 @@ struct LoweringPass {
 
 /// In the order in which they run; one that folds constants occurs several times.
 std::span<const LoweringPass> lowering_passes();
-/// Those that can be left out.
-std::vector<LoweringPass> optional_lowering_passes();
+/// Names of those that can be left out.
+std::vector<std::string_view> optional_names(std::span<const LoweringPass> passes = lowering_passes());
 
 /// Runs those whose needs are met and that are not left out. Throws what passes throw, cancelled, deadline.
 void run_lowering_passes(LoweringContext& lowering);

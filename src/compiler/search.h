@@ -5,20 +5,24 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "passes/pass.h"
 
 namespace lathe {
 
+struct LoweringPass;
+
 struct Search {
-  const PassList* passes = nullptr;  // to choose from; null: all_passes()
-  size_t stop_after = SIZE_MAX;      // patches, over all rounds of the optimizer
-  bool dequantize = true;            // false: weights that are stored as integers stay so, as files want them
-  int newest_opset = 0;              // no pass adds an operator that came later; 0: any
-  bool for_others = false;           // the graph is to be written: it keeps to what other runtimes take
-  int written_opset = 0;             // then: no older opset will be written
-  bool fuse = true;                  // false: no region, whatever the level
-  std::string_view without = {};     // a pass of compiler/lowering_passes.h that is left out
+  const PassList* passes = nullptr;                     // to choose from; null: all_passes()
+  const std::vector<LoweringPass>* lowering = nullptr;  // in their order; null: lowering_passes()
+  size_t stop_after = SIZE_MAX;                         // patches, over all rounds of the optimizer
+  bool dequantize = true;         // false: weights that are stored as integers stay so, as files want them
+  int newest_opset = 0;           // no pass adds an operator that came later; 0: any
+  bool for_others = false;        // the graph is to be written: it keeps to what other runtimes take
+  int written_opset = 0;          // then: no older opset will be written
+  bool fuse = true;               // false: no region, whatever the level
+  std::string_view without = {};  // a pass of compiler/lowering_passes.h that is left out
   /// Nodes of the graph that is lowered, or of its bodies, that are left to the reference and are in no
   /// region. Empty: none.
   std::function<bool(const Graph&, NodeId)> by_reference = {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/build.h"
+#include "compiler/lowering_passes.h"
 #include "compiler/plugin_schemas.h"
 #include "compiler/states.h"
 #include "onnx/exporter.h"
@@ -12,11 +13,12 @@
 namespace lathe {
 
 BuildVariants::BuildVariants(const BuildOptions& options, std::shared_ptr<const Extensions> extensions,
-                             const PassList* passes)
+                             const PassList* passes, const std::vector<LoweringPass>* lowering)
     : options_(options),
       extensions_(std::move(extensions)),
       schemas_(schemas_with(*extensions_)),
       passes_(passes),
+      lowering_(lowering),
       isa_(choose_isa(options.isa)) {
   options_.allow_reference = true;
   options_.taps.clear();
@@ -74,6 +76,7 @@ Engine BuildVariants::engine(const Optimum& of, OptimizationLevel level, const T
   // A search tells nodes by the graph that they are in; else that is for others to build from again.
   const std::unique_ptr<Graph> copy = search.by_reference ? nullptr : of.graph->clone();
   Graph& graph = copy ? *copy : *of.graph;
+  search.lowering = lowering_;
   TappedValues here;
   for (const auto& [from, values] : taps) here[from == of.graph.get() ? &graph : from] = values;
   Plan plan = plan_optimized(graph, of.folds, here, *schemas_, *extensions_, options, search);
@@ -81,11 +84,18 @@ Engine BuildVariants::engine(const Optimum& of, OptimizationLevel level, const T
       std::make_shared<const Engine::Impl>(std::move(plan), extensions_, program_options(options)));
 }
 
+std::vector<std::string_view> BuildVariants::optional_lowering_passes() const {
+  std::vector<std::string_view> names = optional_names(lowering_ ? std::span(*lowering_) : lowering_passes());
+  std::ranges::reverse(names);
+  return names;
+}
+
 Engine BuildVariants::reference_engine(const Graph& graph) const {
   BuildVariants plain = *this;
   plain.options_.backend = "reference";
   plain.options_.passes.clear();
   plain.options_.states.clear();
+  plain.lowering_ = nullptr;
   return plain.engine(plain.optimized(graph, OptimizationLevel::none), OptimizationLevel::none);
 }
 

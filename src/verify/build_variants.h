@@ -25,9 +25,9 @@ using Listener = decltype(EvalOptions::listener);
 
 class BuildVariants {
  public:
-  /// `passes`: the passes to choose from; null: all.
+  /// `passes`, `lowering`: the passes to choose from; null: all.
   BuildVariants(const BuildOptions& options, std::shared_ptr<const Extensions> extensions,
-                const PassList* passes);
+                const PassList* passes, const std::vector<LoweringPass>* lowering = nullptr);
 
   std::unique_ptr<Graph> import(const onnx::Model& model,
                                 const std::map<std::string, int64_t>& sizes = {}) const;
@@ -44,6 +44,9 @@ class BuildVariants {
   std::vector<Value> evaluate(const Graph& graph, std::span<const Value> inputs,
                               const Listener& listener = {}) const;
 
+  /// The lowering passes that can be left out, the last first: it builds on those before it.
+  std::vector<std::string_view> optional_lowering_passes() const;
+
   const SchemaCatalog& schemas() const { return *schemas_; }
   const KernelCatalog& kernels() const { return extensions_->kernels(); }
   const BuildOptions& options() const { return options_; }
@@ -56,6 +59,7 @@ class BuildVariants {
   std::shared_ptr<const Extensions> extensions_;
   std::shared_ptr<const SchemaCatalog> schemas_;
   const PassList* passes_;
+  const std::vector<LoweringPass>* lowering_;
   Isa isa_;
 };
 

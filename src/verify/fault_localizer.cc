@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "compiler/lowering_passes.h"
 #include "compiler/regions.h"
 #include "verify/stateful_run.h"
 
@@ -14,13 +13,6 @@ std::string joined(const std::vector<std::string>& items) {
   std::string text;
   for (const std::string& w : items) text += (text.empty() ? "" : ", ") + w;
   return text;
-}
-
-/// The lowering passes that can be left out, the last first: it builds on those before it.
-std::vector<std::string_view> optional_names() {
-  std::vector<std::string_view> names;
-  for (const LoweringPass& p : optional_lowering_passes()) names.insert(names.begin(), p.name);
-  return names;
 }
 
 /// "MatMul fc, Add shift".
@@ -202,7 +194,7 @@ std::optional<FaultLocalizer::Fault> FaultLocalizer::faulty_lowering_pass(
     return tolerance_difference(with, want, output_names(*all.graph), run_.held).within;
   };
   if (agrees(got)) return std::nullopt;
-  for (std::string_view name : optional_names()) {
+  for (std::string_view name : variants_.optional_lowering_passes()) {
     progress_("the graph without " + std::string(name));
     const Engine engine = variants_.engine(all, run_.level, {}, {.without = name});
     if (agrees(run(engine))) return report_lowering_pass(all, name);
@@ -264,7 +256,7 @@ void FaultLocalizer::name_lowering_pass(Fault& f, std::string_view name) const {
 /// The lowering pass without which it does not fail; empty: there is none.
 std::string_view FaultLocalizer::lowering_pass_behind(const Piece& piece) const {
   if (run_.level != OptimizationLevel::all) return {};
-  for (std::string_view name : optional_names())
+  for (std::string_view name : variants_.optional_lowering_passes())
     if (!reproducer_.failure(piece, {.without = name})) return name;
   return {};
 }

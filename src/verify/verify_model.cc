@@ -34,7 +34,7 @@ class Verification {
                                 std::chrono::duration<double>(std::min(options.seconds, 1e9)))),
         variants_(options.build,
                   toolchain.extensions ? toolchain.extensions : Extensions::load(options.build.plugins),
-                  toolchain.passes),
+                  toolchain.passes, toolchain.lowering),
         file_(model),
         model_(variants_.import(model, options.build.shapes)),
         reference_(variants_.reference_engine(*model_)),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "lathe/verify.h"
 #include "passes/pass.h"
@@ -9,10 +10,13 @@
 
 namespace lathe {
 
+struct LoweringPass;
+
 /// The passes and kernels that are verified with the model.
 struct Toolchain {
-  const PassList* passes = nullptr;                // null: all_passes()
-  std::shared_ptr<const Extensions> extensions{};  // null: those that the options load
+  const PassList* passes = nullptr;                     // null: all_passes()
+  const std::vector<LoweringPass>* lowering = nullptr;  // null: lowering_passes()
+  std::shared_ptr<const Extensions> extensions{};       // null: those that the options load
 };
 
 VerifyReport verify_model(const onnx::Model& model, const VerifyOptions& options,

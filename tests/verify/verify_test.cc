@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compiler/lowering_passes.h"
 #include "kernel/select.h"
 #include "lathe/lathe.h"
 #include "runtime/engine_impl.h"
@@ -55,7 +56,8 @@ Again again(const Fault& f, const Toolchain& chain) {
   save_reproduction(f, dir.path());
   const onnx::Model model = onnx::Model::load(dir.path() / "reproduce.onnx");
   EXPECT_TRUE(check(model).empty());
-  const BuildVariants variants({}, chain.extensions ? chain.extensions : Extensions::none(), chain.passes);
+  const BuildVariants variants({}, chain.extensions ? chain.extensions : Extensions::none(), chain.passes,
+                               chain.lowering);
   const auto graph = variants.import(model);
   Again a;
   for (NodeId id : graph->order()) a.ops.push_back(graph->node(id).op);
@@ -210,6 +212,36 @@ TEST(Verify, ABrokenPassInABodyIsNamed) {
   const Again a = again(*r.fault, chain);
   EXPECT_TRUE(a.wrong);
   EXPECT_EQ(a.ops, std::vector<std::string>{"If"});
+}
+
+TEST(Verify, ABrokenLoweringPassIsNamed) {
+  const auto found = lowering_passes();
+  std::vector<LoweringPass> list(found.begin(), found.end());
+  // Behind the optimizer, in the graph of the plan alone.
+  list.insert(list.begin() + 2, {.name = "wrong-sign",
+                                 .description = "forgets the sign of a tangent",
+                                 .needs = of_cpu,
+                                 .run = [](LoweringContext& l) {
+                                   bool any = false;
+                                   for (NodeId id : l.graph.order()) {
+                                     Node& n = l.graph.node(id);
+                                     if (n.op != "Tanh") continue;
+                                     n.op = "Sin";
+                                     any = true;
+                                   }
+                                   return any;
+                                 }});
+  const Toolchain chain{.lowering = &list};
+  const VerifyReport r = verify_model(layers(), {}, chain);
+  ASSERT_TRUE(r.fault);
+  const Fault& f = *r.fault;
+  EXPECT_EQ(f.pass, "wrong-sign") << f.diagnostic.message();
+  EXPECT_EQ(f.level, OptimizationLevel::all);
+  EXPECT_EQ(f.diagnostic.op, "Tanh");
+  EXPECT_EQ(f.diagnostic.remedy, "--passes=-wrong-sign leaves it out; please report it");
+  EXPECT_TRUE(f.confirmed);
+  EXPECT_TRUE(again(f, chain).wrong);
+  EXPECT_FALSE(verify_model(layers(), {}).fault);
 }
 
 TEST(Verify, ABrokenKernelIsNamed) {
