@@ -1,0 +1,99 @@
+// The blocked layout while it is made: which nodes are chosen, which values are in channel blocks, and what
+// its rules have in common. A rule says which nodes of its operator can work on blocks, and what they become;
+// one file each.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "graph/graph.h"
+#include "kernel/select.h"
+#include "tune/tuner.h"
+
+namespace lathe {
+
+class BlockedLayout {
+ public:
+  BlockedLayout(Graph& g, const KernelCatalog& kernel_catalog, const Preference& preferred)
+      : graph(g), kernels(kernel_catalog), preference(preferred), order_(g.order()) {}
+
+  /// Chooses the nodes that work on blocks and converts them. `tuner`: decides by measured times; null: by a
+  /// rule of thumb.
+  void run(Tuner* tuner);
+
+  Graph& graph;
+  const KernelCatalog& kernels;
+  const Preference& preference;
+
+  // For rules.
+
+  /// Of a float32 image [N, C, H, W] or [N, C, W] with a known number of channels.
+  std::optional<int64_t> channels(ValueId v) const;
+  size_t rank(ValueId v) const { return graph.value(v).type.shape->size(); }
+  /// One element, of at most so many axes.
+  bool is_single(ValueId v, size_t max_axes) const;
+  /// Made by a node that is chosen.
+  bool is_chosen(ValueId v) const {
+    const NodeId p = graph.value(v).producer;
+    return p != no_id && chosen_.contains(p);
+  }
+  bool has_blocks(ValueId v) const { return form_.contains(v); }
+  /// The blocked form of a value, for images with so many axes; made where there is none.
+  ValueId blocked(ValueId v, size_t axes_of_image);
+
+ private:
+  bool can_be_blocked(NodeId id) const;
+  void drop_what_grows_at_the_end();
+  size_t new_group(NodeId n);
+  size_t root(size_t i) const;
+  void join(size_t a, size_t b);
+  int64_t worth(const Node& n) const;
+  void drop_what_does_not_pay();
+  bool drop_what_was_measured_slow(Tuner& tuner);
+  void convert_chosen();
+  void convert(NodeId id);
+  ValueId add_blocked_value(ValueId v);
+  void add(std::string domain, std::string op, std::vector<ValueId> inputs, ValueId output,
+           Attributes attributes = {});
+
+  std::vector<NodeId> order_;
+  std::map<NodeId, size_t> chosen_;  // and the group of each
+  std::vector<size_t> parent_;       // of groups
+  std::vector<int64_t> worth_;
+  std::map<ValueId, ValueId> form_;
+  std::map<NodeId, NodeId> converted_;
+};
+
+struct BlockedRule {
+  std::string_view op;  // empty: any other
+  /// Returns whether the node can work on blocks, where those before it are decided.
+  bool (*fits)(const BlockedLayout& l, const Node& n);
+  /// What the node becomes: `n` has its name, operator and attributes, and gets inputs.
+  void (*describe)(BlockedLayout& l, const Node& old, Node& n);
+  bool all_outputs = false;  // several outputs, all in blocks
+};
+
+// What rules are made of, by file.
+
+bool fits_conv(const BlockedLayout& l, const Node& n);  // blocked/conv.cc
+void describe_blocked_conv(BlockedLayout& l, const Node& old, Node& n);
+bool fits_pool(const BlockedLayout& l, const Node& n);  // blocked/pool.cc
+void describe_blocked_pool(BlockedLayout& l, const Node& old, Node& n);
+void describe_blocked_global_pool(BlockedLayout& l, const Node& old, Node& n);
+bool fits_norm(const BlockedLayout& l, const Node& n);  // blocked/norm.cc
+void describe_blocked_norm(BlockedLayout& l, const Node& old, Node& n);
+bool fits_concat(const BlockedLayout& l, const Node& n);  // blocked/channels.cc
+bool fits_depth_to_space(const BlockedLayout& l, const Node& n);
+void describe_blocked_depth_to_space(BlockedLayout& l, const Node& old, Node& n);
+bool fits_resize(const BlockedLayout& l, const Node& n);  // blocked/movement.cc
+void describe_blocked_resize(BlockedLayout& l, const Node& old, Node& n);
+bool fits_split(const BlockedLayout& l, const Node& n);
+void describe_blocked_split(BlockedLayout& l, const Node& old, Node& n);
+bool fits_pointwise(const BlockedLayout& l, const Node& n);  // blocked/pointwise.cc
+/// The first input is in blocks.
+bool fits_reader(const BlockedLayout& l, const Node& n);
+/// The same operator, whose inputs but single numbers are in blocks.
+void describe_alike(BlockedLayout& l, const Node& old, Node& n);
+
+}  // namespace lathe
