@@ -34,11 +34,6 @@ bool is_streamed(const Graph& g) {
   return bytes > cached;
 }
 
-std::unique_ptr<Tuner> tuner_for(const Graph& g, const BuildOptions& o, const Extensions& extensions) {
-  if (!Tuner::wanted(o)) return nullptr;
-  return std::make_unique<Tuner>(o, extensions, likely_sizes(g, o), is_streamed(g));
-}
-
 /// From here on the plan alone holds what was folded.
 void forget_folded(Graph& g, const Folds& folds) {
   for (ValueId v = 0; v < g.value_count(); ++v)
@@ -83,49 +78,50 @@ std::vector<std::string> backend_preference(const std::string& wanted, const Ext
   return list;
 }
 
-Preference kernel_preference(const BuildOptions& options, const Extensions& extensions) {
-  return {backend_preference(options.backend, extensions),
-          choose_isa(options.isa),
-          options.allow_reference,
-          options.level == OptimizationLevel::all,
-          options.refit,
-          options.numerics == Numerics::strict};
+BuildSettings settings_of(const Graph& graph, const BuildOptions& options, const Extensions& extensions) {
+  BuildSettings s{.preference = {backend_preference(options.backend, extensions), choose_isa(options.isa),
+                                 options.allow_reference, options.level == OptimizationLevel::all,
+                                 options.refit, options.numerics == Numerics::strict},
+                  .profiles = plan_profiles(graph, options),
+                  .states = {},
+                  .tuner = nullptr};
+  s.preference.likely = likely_sizes(graph, options);
+  s.states = state_positions(graph, options);
+  if (Tuner::wanted(options))
+    s.tuner = std::make_unique<Tuner>(options, extensions, s.preference.likely, is_streamed(graph));
+  return s;
 }
 
 Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions,
                 const BuildOptions& options, TuningReport* tuning) {
-  kernel_preference(options, extensions);  // reports wrong options before there is work
-  plan_profiles(graph, options);
-  likely_sizes(graph, options);
-  state_positions(graph, options);
-  tuner_for(graph, options, extensions);
+  BuildSettings settings = settings_of(graph, options, extensions);  // what is wrong, before there is work
   report(options, "optimize", 0);
   const Tapped tapped(graph, options.taps);
   const std::vector<Initializer> given = options.refit ? initializers(graph) : std::vector<Initializer>();
   Optimized done = optimize_graph(graph, schemas, extensions.kernels(), options);
   const TappedValues taps = tapped.restore(graph);
   report(options, "plan", 0.5);
-  Plan plan = plan_optimized(graph, std::move(done.folds), taps, schemas, extensions, options, {}, tuning);
+  Plan plan = plan_optimized(graph, std::move(done.folds), taps, schemas, extensions, options,
+                             std::move(settings), {}, tuning);
   plan.built_in = built_in_weights(plan, given, done.deciding);
   report(options, "plan", 1);
   return plan;
 }
 
 Plan plan_optimized(Graph& graph, Folds folds, const TappedValues& taps, const SchemaCatalog& schemas,
-                    const Extensions& extensions, const BuildOptions& options, const Search& search,
-                    TuningReport* tuning) {
-  const std::unique_ptr<Tuner> tuner = tuner_for(graph, options, extensions);
-  Keep keep(tuner.get(), tuning);
-  Preference preference = kernel_preference(options, extensions);
-  preference.likely = likely_sizes(graph, options);
-  LoweringContext lowering{graph,      folds,   taps,   schemas,    extensions.kernels(),
-                           preference, options, search, tuner.get()};
+                    const Extensions& extensions, const BuildOptions& options, BuildSettings settings,
+                    const Search& search, TuningReport* tuning) {
+  const Preference& preference = settings.preference;
+  Tuner* const tuner = settings.tuner.get();
+  Keep keep(tuner, tuning);
+  LoweringContext lowering{graph,      folds,   taps,   schemas, extensions.kernels(),
+                           preference, options, search, tuner,   settings.states};
   run_lowering_passes(lowering);
   Packing packing;
   Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, packing, search,
                     std::move(lowering.states));
   plan.portable = options.portable;
-  plan.profiles = plan_profiles(graph, options);
+  plan.profiles = std::move(settings.profiles);
   record_arithmetic(plan, schemas, extensions.kernels());
   const bool tuned = tuner && tune_plan(plan, *tuner, extensions.kernels(), packing);
   keep.now();

@@ -15,7 +15,6 @@
 #include "compiler/optimize.h"
 #include "compiler/quantized_layout.h"
 #include "compiler/scaled_inputs.h"
-#include "compiler/states.h"
 #include "compiler/unfold.h"
 
 namespace lathe {
@@ -164,7 +163,7 @@ constexpr LoweringPass all_passes_in_order[] = {
      .description = "finds how a run makes the new value of each state",
      .run =
          [](LoweringContext& l) {
-           l.states = use_states(l.graph, state_positions(l.graph, l.options), l.options.state_capacity);
+           l.states = use_states(l.graph, l.state_positions, l.options.state_capacity);
            return !l.states.empty();
          },
      .required = true},

@@ -12,6 +12,7 @@
 #include "compiler/fold.h"
 #include "compiler/lower.h"
 #include "compiler/search.h"
+#include "compiler/states.h"
 #include "graph/graph.h"
 #include "kernel/select.h"
 #include "schema/schema.h"
@@ -29,7 +30,8 @@ struct LoweringContext {
   const Preference& preference;
   const BuildOptions& options;
   const Search& search;
-  Tuner* tuner = nullptr;
+  Tuner* tuner;
+  const std::vector<StatePositions>& state_positions;
   std::vector<PlanState> states = {};  // how the states of the plan are made
 };
 

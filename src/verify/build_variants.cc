@@ -79,7 +79,8 @@ Engine BuildVariants::engine(const Optimum& of, OptimizationLevel level, const T
   search.lowering = lowering_;
   TappedValues here;
   for (const auto& [from, values] : taps) here[from == of.graph.get() ? &graph : from] = values;
-  Plan plan = plan_optimized(graph, of.folds, here, *schemas_, *extensions_, options, search);
+  Plan plan = plan_optimized(graph, of.folds, here, *schemas_, *extensions_, options,
+                             settings_of(graph, options, *extensions_), search);
   return EngineAccess::make(
       std::make_shared<const Engine::Impl>(std::move(plan), extensions_, program_options(options)));
 }
