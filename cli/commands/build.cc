@@ -82,7 +82,7 @@ int run_build(const BuildArguments& o, bool json) {
     print(all);
   } else {
     if (o.tune.any()) fmt::print("{}\n", text_of(engine.tuning()));
-    fmt::print("{}, {} ({} fused into them, {} on reference kernels), {}\n", output.report(),
+    fmt::print("{}, {} ({} fused, {} on reference kernels), {}\n", output.report(),
                counted(made.steps, "step"), counted(made.fused, "operator"), made.reference,
                time_text(took.count()));
     fmt::print("{}", defaults_text(engine.inputs()));

@@ -179,7 +179,9 @@ def large_model(place, name="large.onnx", megabytes=384, value=1, data="weights.
 def test_a_signal_leaves_nothing_half_written(binary, place, words, which):
     large_model(place, megabytes=96 if words.startswith("build") else 384)
     before = set(os.listdir(place))
-    child = subprocess.Popen([str(binary), *words.split()], cwd=place, stderr=subprocess.PIPE, text=True)
+    # What starts the tests may ignore hangups, as nohup does, and so would the command.
+    heed = lambda: signal.signal(which, signal.SIG_DFL)
+    child = subprocess.Popen([str(binary), *words.split()], cwd=place, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
     while child.poll() is None and not any(f.stat().st_size for f in place.glob("out.onnx*.tmp")):
         time.sleep(0.001)
     child.send_signal(which)
