@@ -32,7 +32,7 @@ const BlockedRule& rule_of(const Node& n) {
                                [&](const BlockedRule& r) { return r.op == n.op || r.op.empty(); });
 }
 
-/// Of one pixel a row: blocked convolutions take neighbors in a row together.
+/// True for images with one pixel in each row: blocked convolutions compute neighbors of a row together.
 bool is_column(const Graph& g, ValueId v) {
   const SymShape& s = *g.value(v).type.shape;
   return s.size() == 4 && s[3].value() == 1 && s[2].value() != 1;
@@ -71,8 +71,8 @@ bool BlockedLayout::is_single(ValueId v, size_t max_axes) const {
          std::ranges::all_of(*shape, [](const Dim& d) { return d == Dim(1); });
 }
 
-/// An image that no convolution reads any more had better leave its blocks before it is resized, with
-/// whatever follows.
+/// If no convolution follows a Resize, the Resize and the nodes behind it are not blocked: the image leaves
+/// its blocks before it is resized.
 void BlockedLayout::drop_what_grows_at_the_end() {
   const std::vector<std::vector<Use>> uses = graph.uses();
   const auto any_reader = [&](const Node& n, const std::set<NodeId>& of) {
@@ -94,7 +94,7 @@ void BlockedLayout::drop_what_grows_at_the_end() {
   for (NodeId id : dropped) chosen_.erase(id);
 }
 
-// What pays: groups of nodes that hand blocks to one another.
+// Groups of nodes that hand blocks to one another, and whether they pay.
 
 size_t BlockedLayout::new_group(NodeId n) {
   const size_t own = parent_.size();
@@ -118,7 +118,7 @@ void BlockedLayout::join(size_t a, size_t b) {
   worth_[a] += worth_[b];
 }
 
-/// Changing the layout back and forth costs about as much as one convolution without reach gains.
+/// Two conversions of the layout cost about as much as one convolution with filters of one pixel gains.
 int64_t BlockedLayout::worth(const Node& n) const {
   if (n.op != "Conv" || is_column(graph, n.inputs[0])) return 0;
   const Tensor& w = *graph.constant_tensor(n.inputs[1]);
@@ -129,7 +129,7 @@ void BlockedLayout::drop_what_does_not_pay() {
   std::erase_if(chosen_, [&](const auto& c) { return worth_[root(c.second)] < 2; });
 }
 
-/// False where times are missing.
+/// Returns false if times are missing.
 bool BlockedLayout::drop_what_was_measured_slow(Tuner& tuner) {
   const std::unique_ptr<Graph> copy = graph.clone();
   BlockedLayout all(*copy, kernels, preference);

@@ -18,7 +18,7 @@ const SymShape* shape_of(const Graph& g, ValueId v) {
   return shape ? &*shape : nullptr;
 }
 
-/// Which input has the numbers, 2 (scales) or 3 (sizes); nothing where they are not constant.
+/// Returns which input has the numbers, 2 (scales) or 3 (sizes); nothing if they are not constant.
 std::optional<size_t> numbers_of(const Graph& g, const Node& n) {
   for (size_t i : {size_t{3}, size_t{2}}) {
     if (i >= n.inputs.size() || n.inputs[i] == no_id) continue;
@@ -29,7 +29,7 @@ std::optional<size_t> numbers_of(const Graph& g, const Node& n) {
   return std::nullopt;
 }
 
-/// The axes that a Resize's numbers are of, counted from the front.
+/// The axes that a Resize's numbers apply to, counted from the front.
 Ints resized_axes(const Attributes& a, size_t rank) {
   Ints axes(rank);
   std::iota(axes.begin(), axes.end(), 0);
@@ -39,7 +39,7 @@ Ints resized_axes(const Attributes& a, size_t rank) {
   return axes;
 }
 
-/// The sizes of the parts, by their types.
+/// The sizes of the parts by their types; nothing if one is not known.
 std::optional<Ints> parts_of(const Graph& g, const Node& n, size_t axis) {
   Ints parts;
   for (ValueId v : n.outputs) {

@@ -6,13 +6,13 @@
 
 namespace lathe {
 
-/// Does a Resize leave images and channels alone, by numbers that are known, in a way that is fast?
+/// Returns whether a Resize changes neither batch nor channels, by constant numbers, in a way that is fast.
 bool resizes_pixels(const Graph& g, const Node& n);
-/// Does a Split cut channels so that parts begin with blocks?
+/// Returns whether a Split cuts channels so that every part begins with a block.
 bool splits_blocks(const Graph& g, const Node& n);
 
-/// What such a node is in blocks, but for the image and its parts: attributes, and the other inputs where
-/// they were.
+/// Describes such a node in blocks, except for the image and its parts: attributes, and the other inputs at
+/// their positions.
 void describe_resize(Graph& g, const Node& old, Node& n);
 void describe_split(Graph& g, const Node& old, Node& n);
 

@@ -9,7 +9,7 @@
 namespace lathe {
 namespace {
 
-/// Numbers that are bytes only the run knows.
+/// Returns whether the value is dequantized from bytes that are not constant.
 bool is_dequantized(const Graph& g, ValueId v) {
   const NodeId p = v == no_id ? no_id : g.value(v).producer;
   if (p == no_id || !View::is(g.node(p), "DequantizeLinear")) return false;
@@ -17,7 +17,7 @@ bool is_dequantized(const Graph& g, ValueId v) {
   return is_eight_bits(bytes.type) && !bytes.is_constant();
 }
 
-/// Is the value stored as bytes again, after nothing but activations that clamp it?
+/// Returns whether the value is stored as bytes again, after nothing but activations that clamp it.
 bool is_quantized(const Graph& g, const UseIndex& uses, ValueId v) {
   for (;;) {
     const std::vector<Use>& readers = uses.of(v);
@@ -37,7 +37,8 @@ bool reads_weights(const Graph& g, const UseIndex& uses, const Use& u) {
          (View::is(n, "Conv") && is_quantized(g, uses, n.outputs[0]));
 }
 
-/// Of a ConvTranspose that is a convolution of one pixel and DepthToSpace; `w` are its weights.
+/// Returns whether the reader is a ConvTranspose that can be a convolution of one pixel and DepthToSpace; `w`
+/// is the shape of its weights.
 bool reads_as_pixels(const Graph& g, const UseIndex& uses, const Use& u, const Shape& w) {
   const Node& n = g.node(u.node);
   return u.input == 1 && View::is(n, "ConvTranspose") && is_dequantized(g, n.inputs[0]) &&

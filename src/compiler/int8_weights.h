@@ -5,11 +5,10 @@
 
 namespace lathe {
 
-/// Does the node make floats of constant bytes that convolutions and products of other dequantized bytes read
-/// as weights alone? Then they are better left alone: four times as many bytes would be written, to be thrown
-/// away once the integers behind them are found (quantized_view.h). Only where nothing but such an operator
-/// could be made of the readers: what is left over in the end becomes floats later, when no pass looks at it
-/// any more.
+/// Returns whether the node dequantizes constant bytes that convolutions and products of other dequantized
+/// bytes read as weights alone. Folding it would write four times as many bytes, to be thrown away once the
+/// integers behind them are found (quantized_view.h). True only if nothing but such an operator can be made
+/// of the readers: what is left over in the end becomes floats later, when no pass looks at it any more.
 bool stays_int8(const Graph& g, const UseIndex& uses, const Node& dequantize);
 
 }  // namespace lathe

@@ -8,16 +8,16 @@
 namespace lathe {
 namespace {
 
-/// Operators on the way from one byte to another.
+/// The most operators between one byte and another.
 constexpr int longest_way = 24;
 constexpr int64_t bytes = 256;
 
-/// Each element of the result depends on those of the operands at its place alone.
+/// Returns whether each element of the result depends on the operands' elements at its place alone.
 bool is_by_element(const Node& n) {
   return n.outputs.size() == 1 && (is_elementwise(n) || broadcasts(n) || View::is(n, "Clip"));
 }
 
-/// One number, of whatever rank, as a scalar.
+/// Returns a constant of one element, of any rank, as a scalar.
 std::optional<Tensor> single(const Graph& g, ValueId v) {
   const Tensor* t = g.constant_tensor(v);
   if (!t || t->size() != 1 || bits_of(t->type()) < 8) return std::nullopt;

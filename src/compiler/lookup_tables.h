@@ -1,5 +1,5 @@
-// What of a quantized graph depends on one byte alone: behind DequantizeLinear, operators that go element by
-// element, whose other operands are single numbers, up to QuantizeLinear. It is a table of 256.
+// Tables of 256 entries for parts of a quantized graph that depend on one byte alone: a DequantizeLinear,
+// elementwise operators whose other operands are single numbers, and a QuantizeLinear.
 #pragma once
 
 #include <array>
@@ -12,17 +12,17 @@ namespace lathe {
 
 class LookupTables {
  public:
-  /// All outlive it.
+  /// All arguments outlive the object.
   LookupTables(const Graph& g, const QuantizedView& view, const KernelCatalog& kernels)
       : graph_(g), view_(view), kernels_(kernels) {}
 
-  /// The bytes of `of`, by its bits, as bits of the result.
+  /// Entry i has the bits of the result for the bits i of a byte of `of`.
   struct Table {
     ValueId of;
     std::array<uint8_t, 256> entries;
   };
-  /// What a QuantizeLinear of one scale stores, if that is a function of one byte. It is remembered, so that
-  /// functions of what it stores are functions of that byte too.
+  /// Returns the table of a QuantizeLinear with one scale, if what it stores is a function of one byte. It is
+  /// remembered, so that functions of what it stores are functions of that byte too.
   std::optional<Table> stored_by(NodeId quantize);
 
  private:
@@ -39,8 +39,8 @@ class LookupTables {
   const Graph& graph_;
   const QuantizedView& view_;
   const KernelCatalog& kernels_;
-  std::map<ValueId, Table> tables_;                    // by the bytes that they give
-  std::map<ValueId, std::optional<Numbers>> numbers_;  // of those that were requested
+  std::map<ValueId, Table> tables_;                    // by the bytes that they make
+  std::map<ValueId, std::optional<Numbers>> numbers_;  // by the values that were requested
 };
 
 }  // namespace lathe

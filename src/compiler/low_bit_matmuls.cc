@@ -11,9 +11,9 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// Smaller matrices are soon read as floats.
+/// Smaller matrices are read fast enough as floats.
 constexpr int64_t min_low_bit_weights = 4096;
-/// With fewer numbers under a scale the scales are what is read.
+/// With fewer numbers for each scale, most of what is read would be scales.
 constexpr int64_t min_block = 8;
 
 bool is_known_float(DataType t) {
@@ -29,12 +29,12 @@ bool transposes_matrix(const Attributes& transpose) {
   return perm.empty() || perm == Ints{1, 0};
 }
 
-/// What an operator is and reads, whether it is a node still or has been folded.
+/// The operator and its inputs, whether it is still a node or has been folded.
 struct Made {
   const std::string* op = nullptr;
   const Attributes* attributes = nullptr;
   struct Operand {
-    ValueId value = no_id;        // where there is one
+    ValueId value = no_id;        // no_id where there is none
     Fold::Operand constant = {};  // null: a run computes it
   };
   std::vector<Operand> from;
@@ -84,7 +84,7 @@ class LowBitMatMuls {
     if (o.value == no_id || !graph_.value(o.value).type.is_tensor()) return std::nullopt;
     return graph_.value(o.value).type.elem;
   }
-  /// Is the operator a Cast that only widens?
+  /// Returns whether the operator is a Cast that only widens.
   bool widens(const Made& m) const {
     if (*m.op != "Cast" || m.from.empty()) return false;
     const auto from = type(m.from[0]);
@@ -92,7 +92,7 @@ class LowBitMatMuls {
            m.attributes->get<int64_t>("to", 0) == static_cast<int64_t>(DataType::float32);
   }
 
-  /// The DequantizeLinear behind an operand; `transposed` is turned with each Transpose in between.
+  /// Returns the DequantizeLinear behind an operand; each Transpose in between inverts `transposed`.
   std::optional<Made> dequantized(Made::Operand o, bool& transposed) const {
     for (;;) {
       const auto m = made(o);
@@ -106,7 +106,7 @@ class LowBitMatMuls {
     }
   }
 
-  /// The constant itself, without a Cast to float32.
+  /// Returns the constant itself, before any Cast to float32.
   Fold::Operand narrow(Made::Operand o) const {
     while (const auto m = made(o)) {
       if (!widens(*m)) break;
@@ -164,7 +164,7 @@ class LowBitMatMuls {
   bool changed_ = false;
 };
 
-/// Do only products read the value, as their right side?
+/// Returns whether only products read the value, as their right operand, with their terms along `axis`.
 bool is_right_side(const Graph& g, const UseIndex& uses, ValueId v, bool transposed, int64_t axis) {
   const std::vector<Use>& readers = uses.of(v);
   return !readers.empty() && !g.is_output(v) && std::ranges::all_of(readers, [&](const Use& u) {

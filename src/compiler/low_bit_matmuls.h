@@ -9,12 +9,12 @@
 
 namespace lathe {
 
-/// Is the node such a DequantizeLinear, and read by nothing but such products (through Transpose, Cast
-/// between floats)? Then it is better left alone until they are made.
+/// Returns whether the node is such a DequantizeLinear, and nothing but such products read it (through
+/// Transpose, Cast between floats). It is not folded then until they are made.
 bool stays_low_bit(const Graph& g, const UseIndex& uses, const Node& dequantize);
 
-/// True where anything was changed; the graph then has nodes that nobody reads. Nothing depends on what the
-/// weights hold.
+/// Returns true if anything was changed; the graph then has nodes that nothing reads. The changes do not
+/// depend on the contents of the weights.
 bool use_low_bit_matmuls(Graph& graph, const Folds& folds, const KernelCatalog& kernels,
                          const Preference& preference);
 

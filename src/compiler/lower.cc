@@ -51,7 +51,7 @@ PlanType plan_type(const ValueType& t) {
 
 class GraphLowering;
 
-/// What the graphs of one plan share.
+/// The state that the graphs of one plan share.
 class Lowering {
  public:
   Lowering(Plan& p, const Folds& folds, const TappedValues& t, const KernelCatalog& k, const Preference& pref,
@@ -140,12 +140,12 @@ class GraphLowering {
   const Graph& graph_;
   PlanGraph made_;
   Regions regions_;
-  std::vector<bool> read_for_taps_;  // by value: read by taps, or by what is computed for them
+  std::vector<bool> read_for_taps_;  // by value: read by taps, or by nodes that are computed for them
   std::map<std::pair<ValueId, MemorySpace>, uint32_t> index_;
-  std::set<ValueId> averaged_;             // on the main path, over all pixels
-  std::map<ValueId, uint32_t> row_means_;  // of values that are, the plan's value
+  std::set<ValueId> averaged_;             // values on the main path that are averaged over all pixels
+  std::map<ValueId, uint32_t> row_means_;  // of averaged values, the plan's value of the row means
   std::map<uint32_t, uint32_t> dense_;     // of states that grow, the plan's value of a dense copy
-  std::vector<PlanStep> after_;            // what appends the results of the step that is made to states
+  std::vector<PlanStep> after_;            // steps that append results of the current step to states
 };
 
 uint32_t Lowering::graph(const Graph& g, std::vector<std::pair<ValueId, uint32_t>>& captures) {
@@ -165,7 +165,7 @@ PlanGraph GraphLowering::run() {
   for (ValueId v : graph_.inputs()) made_.inputs.push_back(add_value(v, ValueRole::input, host_memory));
   for (ValueId v : graph_.captures())
     if (!is_constant(v)) add_value(v, ValueRole::captured, host_memory);
-  // What is computed for taps alone comes last: it may read what the main path has fused.
+  // Nodes that are computed for taps alone come last: they may read values that the main path has fused.
   std::vector<NodeId> order = live_nodes(false);
   const std::set<NodeId> main(order.begin(), order.end());
   std::ranges::copy_if(live_nodes(true), std::back_inserter(order),
@@ -212,8 +212,7 @@ std::vector<NodeId> GraphLowering::live_nodes(bool with_taps) const {
   return makers_of(graph_, std::move(live), [&](const Node& n) { return with_taps && is_tapped_inside(n); });
 }
 
-/// The main path has the same regions as without taps. What taps read of a region's inside is computed by
-/// further steps.
+/// The main path has the same regions as without taps. Further steps compute what taps read inside a region.
 void GraphLowering::find_regions(std::span<const NodeId> main, std::span<const NodeId> for_taps) {
   std::vector<NodeId> order(main.begin(), main.end());
   std::erase_if(order, [&](NodeId id) { return is_by_reference(id); });
@@ -230,13 +229,13 @@ void GraphLowering::find_averaged(std::span<const NodeId> main) {
     if (is_mean(graph_.node(id))) averaged_.insert(graph_.node(id).inputs[0]);
 }
 
-/// Has a depthwise convolution make the means of rows, while these are in the first-level cache, of what is
-/// to be averaged: else all of it would be read again.
+/// Makes a depthwise convolution compute the means of rows while these are in the first-level cache, if its
+/// result is to be averaged: otherwise all of it would be read again.
 void GraphLowering::add_row_means(const Node& n, const std::vector<ValueId>& results, PlanStep& step) {
   const bool depthwise =
       (n.op == "BlockedConvDepthwise" && n.attributes.get<std::vector<int64_t>>("pool_shape", {}).empty()) ||
       (n.op == "BlockedConv" && is_depthwise(n.attributes));
-  // Of f16 activations no kernel makes them.
+  // No kernel computes row means of f16 activations.
   const auto is_float = [&](ValueId v) { return graph_.value(v).type.elem == DataType::float32; };
   if (n.domain != "lathe" || !depthwise || !averaged_.contains(results[0]) || !is_float(n.inputs[0]) ||
       !is_float(results[0]))
@@ -251,13 +250,14 @@ void GraphLowering::add_row_means(const Node& n, const std::vector<ValueId>& res
   made_.values.push_back(std::move(means));
 }
 
-/// What a mean over all pixels reads instead of them.
+/// Returns the row means that a mean over all pixels reads instead of the pixels.
 std::optional<uint32_t> GraphLowering::row_means_for(const Node& n) const {
   const auto at = is_mean(n) ? row_means_.find(n.inputs[0]) : row_means_.end();
   return at == row_means_.end() ? std::nullopt : std::optional(at->second);
 }
 
-/// Why edges to a step were not fused, of which a node reads what comes from others.
+/// Returns why edges into a step were not fused; `reader` is the node that reads them. If it reads row means,
+/// these are named instead.
 std::vector<std::string> GraphLowering::reasons(NodeId last, NodeId reader) const {
   std::vector<std::string> reasons = regions_.reasons(last);
   const auto means = reader == no_id ? std::nullopt : row_means_for(graph_.node(reader));
@@ -335,7 +335,7 @@ void GraphLowering::lower_for_taps(const Region& r) {
   }
 }
 
-/// Where no kernel takes the states that a node reads or makes, it gets dense copies and makes dense tensors.
+/// If no kernel takes the states that a node reads or makes, it reads dense copies and makes dense tensors.
 Choice GraphLowering::choose(PlanStep& step, bool by_reference) {
   if (has_growing(step)) {
     try {
@@ -355,7 +355,7 @@ void GraphLowering::make_dense(PlanStep& step) {
     if (!grows(v)) continue;
     const auto made = static_cast<uint32_t>(v);
     const PlanState& state = all_.plan.states[static_cast<size_t>(made_.values[made].state)];
-    // What is behind the old value could be appended, but rows within it would be lost.
+    // Elements behind the old value could be appended, but rows written within it would be lost.
     if (state.update != PlanState::Update::append)
       throw Error(Code::build_no_kernel, "build", "a kernel that writes into " + made_.values[made].name,
                   "none that takes its state")
@@ -399,7 +399,7 @@ uint32_t GraphLowering::add_dense_value(uint32_t state, std::string_view suffix)
   return static_cast<uint32_t>(made_.values.size() - 1);
 }
 
-/// Which state a value of the main graph is.
+/// Returns which state a value of the main graph is, or -1.
 int32_t GraphLowering::state_of(ValueId v, ValueRole role, MemorySpace space) const {
   if (graph_.parent() || space != host_memory) return -1;
   for (size_t i = 0; i < all_.plan.states.size(); ++i) {
@@ -526,7 +526,7 @@ uint32_t GraphLowering::value_in(ValueId v, MemorySpace space) {
   if (const auto known = index_.find({v, space}); known != index_.end()) return known->second;
   if (is_constant(v)) return add_value(v, ValueRole::constant, space);
   uint32_t from = value_anywhere(v);
-  // Devices do not talk to each other: the way leads through the host.
+  // Devices cannot copy to one another, only through the host.
   if (space != host_memory && made_.values[from].memory != host_memory) from = value_in(v, host_memory);
   from = dense(from);
   const uint32_t to = add_value(v, ValueRole::computed, space);
@@ -539,7 +539,7 @@ uint32_t GraphLowering::value_in(ValueId v, MemorySpace space) {
   return to;
 }
 
-/// Where the sizes of the symbols are read from.
+/// Returns the inputs and axes that the sizes of the symbols are read from.
 std::vector<Plan::Symbol> symbols_of(const PlanGraph& main) {
   std::vector<Plan::Symbol> list;
   for (uint32_t i = 0; i < main.inputs.size(); ++i) {

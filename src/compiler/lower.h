@@ -1,4 +1,4 @@
-// Writes a graph down as a plan, with the kernels that will run it.
+// Lowers a graph to a plan, with the kernels that will run it.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ namespace lathe {
 /// Values to keep for taps, by the graph (or body) that they are in.
 using TappedValues = std::map<const Graph*, std::vector<ValueId>>;
 
-/// What the kernels want packed is noted in `packing`, which has to run before the plan does. Throws, for the
-/// states, build_bad_state where the old value is still read when the new one has been written.
+/// Notes in `packing` what the kernels require packed; it has to run before the plan does. Throws
+/// build_bad_state if the old value of a state is still read when the new one has been written.
 Plan lower(const Graph& graph, const Folds& folds, const TappedValues& taps, const KernelCatalog& kernels,
            const Preference& preference, RunControl* control, Packing& packing, const Search& search = {},
            std::vector<PlanState> states = {});

@@ -42,7 +42,7 @@ bool adds_nodes(LoweringContext& l, F&& pass) {
 
 uint16_t facts_of(const LoweringContext& l) {
   const Preference& p = l.preference;
-  // A search for nodes looks for those that the optimizer left.
+  // A search by nodes needs the nodes that the optimizer left.
   const bool cpu = p.backends.front() == "cpu" && !l.search.by_reference;
   int facts = 0;
   if (cpu && p.fuse) facts |= of_cpu;
@@ -67,7 +67,7 @@ constexpr LoweringPass all_passes_in_order[] = {
     {.name = "float-arithmetic",
      .description = "models of 16-bit floats calculate in float32",
      .provides = widened_floats,
-     // The reference, which a search leaves nodes to, takes no mixed types.
+     // The reference, which a search assigns nodes to, takes no mixed types.
      .run =
          [](LoweringContext& l) {
            return use_float_arithmetic(l.graph, l.preference,
@@ -77,7 +77,7 @@ constexpr LoweringPass all_passes_in_order[] = {
                                         .as_written = l.options.level == OptimizationLevel::none});
          },
      .required = true},
-    // Before what is left of their weights becomes floats.
+    // Runs before the remaining low-bit weights become floats.
     {.name = "low-bit-matmuls",
      .description = "multiplies by weights of 4 and 8 bits in blocks without widening them",
      .needs = of_cpu,
@@ -146,7 +146,7 @@ constexpr LoweringPass all_passes_in_order[] = {
          [](LoweringContext& l) {
            return adds_nodes(l, [&] { use_f16_activations(l.graph, l.kernels, l.preference); });
          }},
-    // Behind those that look at what weights hold.
+    // Runs after the passes that read the contents of weights.
     {.name = "unfold-repeated",
      .description = "large constants that repeat a few numbers are made when they are read",
      .needs = fixed_weights,

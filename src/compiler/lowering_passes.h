@@ -1,5 +1,5 @@
-// The passes of a build's second phase: what is done to a graph for the target that runs it, in plans only.
-// They follow the graph passes (src/passes), after which a graph is still standard ONNX.
+// The passes of a build's second phase: they change a graph for the target that runs it, in plans only. They
+// follow the graph passes (src/passes), after which a graph is still standard ONNX.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace lathe {
 
-/// What lowering passes read and change.
+/// The state that lowering passes read and change.
 struct LoweringContext {
   Graph& graph;
   Folds& folds;
@@ -41,7 +41,7 @@ enum LoweringFact : uint16_t {
   of_cpu = 1,             // the CPU's kernels come first, at the level "all", and no search keeps nodes apart
   has_vectors = 2,        // an instruction set other than generic
   fixed_weights = 4,      // no weight is exchanged later
-  bfloat16_products = 8,  // the precision that was asked for
+  bfloat16_products = 8,  // the requested precision
   widened_floats = 16,    // a model of 16-bit floats calculates in float32
   channel_blocks = 32,    // values in nChw16c
 };
@@ -52,10 +52,10 @@ std::string facts_text(uint16_t facts);
 struct LoweringPass {
   std::string_view name, description;
   uint16_t needs = of_any_target;     // LoweringFact
-  uint16_t provides = of_any_target;  // where it changed the graph
-  /// Changes the graph, and returns whether it did. Nodes that nobody reads then are removed by the driver.
+  uint16_t provides = of_any_target;  // if it changed the graph
+  /// Changes the graph, and returns whether it did. The driver then removes nodes that nothing reads.
   bool (*run)(LoweringContext&) = nullptr;
-  /// Constants that it narrows take the place of wider ones: folding them costs nothing of the budget.
+  /// Constants that it narrows replace wider ones: folding them costs nothing of the budget.
   bool narrows_constants = false;
   /// The plan needs it: it cannot be left out.
   bool required = false;
@@ -71,7 +71,7 @@ void run_lowering_passes(LoweringContext& lowering);
 
 /// "'-' and the name of a lowering pass: low-bit-matmuls, …".
 std::string lowering_switches();
-/// Of switches of passes, "-name" of lowering passes; each is taken out of `switches`.
+/// Takes "-name" of lowering passes out of `switches`, and returns the names.
 std::set<std::string, std::less<>> take_lowering_switches(std::vector<std::string>& switches);
 
 }  // namespace lathe

@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-/// What a rule looks for.
+/// The nodes that a rule looks for.
 enum class Looks : uint8_t {
   at_bytes,   // an operator of bytes as it is
   at_stored,  // an operator whose result QuantizeLinear stores
@@ -15,12 +15,12 @@ enum class Looks : uint8_t {
 };
 
 struct RuleOf {
-  std::string_view op;  // of the node that computes; empty: of any
+  std::string_view op;  // of the node that computes; empty: any
   Looks looks;
   QuantizedRule convert;
 };
 
-/// In the order in which they are tried; the first that converts the node ends it.
+/// The rules in the order in which they are tried, until one converts the node.
 constexpr RuleOf rules[] = {
     {"QLinearConv", Looks::at_bytes, quantize_linear_conv},
     {"Concat", Looks::at_bytes, block_concat},

@@ -1,11 +1,10 @@
-// Quantized convolutions, and the pools and sums between them, go over to bytes in channel blocks: what a
-// model expresses with DequantizeLinear, an operator and QuantizeLinear becomes one operator of domain
-// "lathe" that computes with bytes. So do QLinearConv. What depends on one byte alone, whatever is between,
-// becomes a table (compiler/lookup_tables.h), of bytes in NCHW too. The nodes are in this machine's plan
-// only.
+// Quantized convolutions, and the pools and sums between them, work on bytes in channel blocks:
+// DequantizeLinear, an operator and QuantizeLinear become one operator of domain "lathe" that computes with
+// bytes. So does QLinearConv. Functions of one byte alone become a table (compiler/lookup_tables.h), for
+// bytes in NCHW too. The nodes are in this machine's plan only.
 //
-// Sums of products are exact there, where the model's words would round each of them; a result may therefore
-// be a neighbor of what the reference stores, where that was next to the middle between two.
+// Sums of products are exact there, where the model's operators would round each product; a result may
+// therefore differ by one from what the reference stores, if that was close to halfway between two bytes.
 #pragma once
 
 #include "compiler/fold.h"
@@ -13,7 +12,7 @@
 
 namespace lathe {
 
-/// True where anything was changed; the graph then has nodes that nobody reads.
+/// Returns true if anything was changed; the graph then has nodes that nothing reads.
 bool use_quantized_layout(Graph& graph, const Folds& folds, const KernelCatalog& kernels,
                           const Preference& preference);
 

@@ -33,7 +33,7 @@ class QuantizedProducts {
     return shape && std::ranges::all_of(*shape, [](const Dim& d) { return d == Dim(1); });
   }
 
-  /// MatMulInteger, Cast, Mul with a scale or a product of two.
+  /// Converts MatMulInteger, Cast, and Mul with a scale or a product of two.
   void convert_scaled(NodeId id) {
     for (size_t side : {0u, 1u}) {
       const Node mul = graph_.node(id);
@@ -62,7 +62,7 @@ class QuantizedProducts {
     return is_single(scale) ? std::pair(scale, one) : std::pair(one, scale);
   }
 
-  /// The product of numbers and weights that were bytes, which makes `y`.
+  /// Returns the product of numbers and weights that were bytes, which makes `y`.
   std::optional<Node> product(const Node& of, bool transposed, ValueId y) {
     const auto a = view_.number(of.inputs[0]);
     const auto b = view_.weights(of.inputs[1]);
@@ -80,7 +80,7 @@ class QuantizedProducts {
     return runnable(std::move(n));
   }
 
-  /// Of two numbers that a run computes.
+  /// Returns the product of two values that a run computes.
   Node product_of(const Node& of, const QuantizedValue& a, const QuantizedValue& b, ValueId y) {
     Node n = of;
     n.inputs = {a.bytes, b.bytes, view_.zero_or_made(a.zero, a.bytes), view_.zero_or_made(b.zero, b.bytes),
@@ -90,7 +90,7 @@ class QuantizedProducts {
     return n;
   }
 
-  /// Two such numbers whose product is quantized at once.
+  /// Converts a product of two such values that is quantized at once.
   bool convert_stored(NodeId id) {
     const Node product = graph_.node(id);
     const auto a = view_.number(product.inputs[0]), b = view_.number(product.inputs[1]);
@@ -122,7 +122,7 @@ class QuantizedProducts {
     if (auto n = product(graph_.node(id), false, graph_.node(id).outputs[0])) put(id, std::move(*n));
   }
 
-  /// The product, and an addition of its own.
+  /// Converts to the product and an Add.
   void convert_gemm(NodeId id) {
     const Node gemm = graph_.node(id);
     const bool transposed = gemm.attributes.get<int64_t>("transB", 0) != 0;

@@ -11,8 +11,8 @@
 namespace lathe {
 namespace {
 
-/// A factor x_scale * w_scale / y_scale of such scales is finite, and so are the numbers that bytes stand
-/// for. Others are computed as the model says, since overflow comes elsewhere in integers.
+/// Up to this scale a factor x_scale * w_scale / y_scale is finite, and so are the numbers that bytes
+/// represent. Operators with others are computed as the model says, since integers overflow elsewhere.
 constexpr float largest_scale = 0x1p42f;
 
 bool is_float(const ValueType& t) { return t.is_tensor() && t.elem == DataType::float32; }

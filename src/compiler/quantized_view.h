@@ -1,5 +1,5 @@
 // Recognizes the quantized arithmetic of a graph: values that are bytes with a scale and a zero point, and
-// what folding made of such weights.
+// floats that folding made of such weights.
 #pragma once
 
 #include <optional>
@@ -21,15 +21,15 @@ struct QuantizedValue {
   ValueId bytes, scale, zero;  // zero: no_id where it is left out
 };
 
-/// Constant integers with scales. Not in the graph, perhaps, since folding has made floats of them.
+/// Constant integers with scales. They may be absent from the graph, since folding has made floats of them.
 struct QuantizedWeights {
   Fold::Operand bytes, scale, zero;  // zero: null where it is left out
-  int64_t axis = 0;                  // of the scales, where they are many
+  int64_t axis = 0;                  // along which scales differ, if there are many
   const Tensor& tensor() const { return bytes.constant->tensor(); }
   size_t scales() const { return static_cast<size_t>(scale.constant->tensor().size()); }
 };
 
-/// What QuantizeLinear is given, through the activations that only clamp.
+/// The input of a QuantizeLinear, before activations that only clamp it.
 struct Clamped {
   ValueId value;  // before them
   float low, high;
@@ -37,19 +37,19 @@ struct Clamped {
 
 class QuantizedView {
  public:
-  /// Both outlive it. Contents of constants are looked at.
+  /// Both outlive the object. It reads the contents of constants.
   QuantizedView(Graph& g, const Folds& folds) : graph_(g), folds_(folds), uses_(g.uses()) {}
 
-  /// A value made by DequantizeLinear of bytes that are not constant.
+  /// Returns the bytes and parameters of a value that DequantizeLinear makes of bytes that are not constant.
   std::optional<QuantizedValue> number(ValueId v) const;
   /// The quantization parameters of a QuantizeLinear of one scale: its output, scale and zero point.
   std::optional<QuantizedValue> stored(const Node& quantize) const;
   std::optional<QuantizedWeights> weights(ValueId v) const;
-  /// Goes up from `v` through Relu and Clip whose results nobody else reads.
+  /// Goes up from `v` through Relu and Clip whose results nothing else reads.
   std::optional<Clamped> clamped(ValueId v) const;
-  /// Only one node reads it, as the graph was when this was made.
+  /// True if only one node read it in the graph as it was when this was made.
   bool read_once(ValueId v) const;
-  /// That node; no_id: there are others, or it is an output.
+  /// Returns that node; no_id if there are others, or the value is an output.
   NodeId reader(ValueId v) const { return read_once(v) ? uses_[v][0].node : no_id; }
 
   /// A constant of weights, as a value of the graph.
@@ -73,7 +73,8 @@ class QuantizedView {
   std::vector<std::vector<Use>> uses_;
 };
 
-/// Would a kernel take the node? It need not be in the graph, but what it reads and makes must be.
+/// Returns whether a kernel supports the node. It need not be in the graph, but its inputs and outputs must
+/// be.
 bool has_kernel(const Graph& g, const Node& n, const KernelCatalog& kernels, const Preference& preference);
 
 }  // namespace lathe

@@ -4,7 +4,8 @@
 
 namespace lathe {
 
-/// Blocks side by side: only the last input may end with one that is not full.
+/// The blocks of the inputs are put side by side, so only the last input may end with a block that is not
+/// full.
 bool fits_concat(const BlockedLayout& l, const Node& n) {
   if (n.attributes.get<int64_t>("axis", 0) != 1) return false;
   for (size_t i = 0; i < n.inputs.size(); ++i) {
@@ -15,7 +16,7 @@ bool fits_concat(const BlockedLayout& l, const Node& n) {
   return true;
 }
 
-/// Of whole blocks for each pixel.
+/// Each pixel that the DepthToSpace makes must have whole blocks of channels.
 bool fits_depth_to_space(const BlockedLayout& l, const Node& n) {
   return l.is_chosen(n.inputs[0]) && n.attributes.get<std::string>("mode", "DCR") == "DCR" &&
          *l.channels(n.outputs[0]) % cpu::channel_block == 0;

@@ -1,6 +1,6 @@
-// The blocked layout while it is made: which nodes are chosen, which values are in channel blocks, and what
-// its rules have in common. A rule says which nodes of its operator can work on blocks, and what they become;
-// one file each.
+// The blocked layout while it is built: the chosen nodes, the values in channel blocks, and what its rules
+// share. A rule says which nodes of its operator can work on blocks, and describes the nodes that replace
+// them; each has a file.
 #pragma once
 
 #include <map>
@@ -28,18 +28,19 @@ class BlockedLayout {
 
   // For rules.
 
-  /// Of a float32 image [N, C, H, W] or [N, C, W] with a known number of channels.
+  /// The channels of a float32 image [N, C, H, W] or [N, C, W]; nothing if it is no such image or has an
+  /// unknown number.
   std::optional<int64_t> channels(ValueId v) const;
   size_t rank(ValueId v) const { return graph.value(v).type.shape->size(); }
-  /// One element, of at most so many axes.
+  /// True if the value has one element and at most `max_axes` axes.
   bool is_single(ValueId v, size_t max_axes) const;
-  /// Made by a node that is chosen.
+  /// True if a chosen node makes the value.
   bool is_chosen(ValueId v) const {
     const NodeId p = graph.value(v).producer;
     return p != no_id && chosen_.contains(p);
   }
   bool has_blocks(ValueId v) const { return form_.contains(v); }
-  /// The blocked form of a value, for images with so many axes; made where there is none.
+  /// Returns the blocked form of a value for images with so many axes, and makes it if there is none.
   ValueId blocked(ValueId v, size_t axes_of_image);
 
  private:
@@ -58,8 +59,8 @@ class BlockedLayout {
            Attributes attributes = {});
 
   std::vector<NodeId> order_;
-  std::map<NodeId, size_t> chosen_;  // and the group of each
-  std::vector<size_t> parent_;       // of groups
+  std::map<NodeId, size_t> chosen_;  // nodes, and the group of each
+  std::vector<size_t> parent_;       // the parent of each group (union-find)
   std::vector<int64_t> worth_;
   std::map<ValueId, ValueId> form_;
   std::map<NodeId, NodeId> converted_;
@@ -69,12 +70,12 @@ struct BlockedRule {
   std::string_view op;  // empty: any other
   /// Returns whether the node can work on blocks, where those before it are decided.
   bool (*fits)(const BlockedLayout& l, const Node& n);
-  /// What the node becomes: `n` has its name, operator and attributes, and gets inputs.
+  /// Describes the blocked node: `n` has the name, operator and attributes of `old`, and gets inputs.
   void (*describe)(BlockedLayout& l, const Node& old, Node& n);
   bool all_outputs = false;  // several outputs, all in blocks
 };
 
-// What rules are made of, by file.
+// The functions that rules consist of, by file.
 
 bool fits_conv(const BlockedLayout& l, const Node& n);  // blocked/conv.cc
 void describe_blocked_conv(BlockedLayout& l, const Node& old, Node& n);
@@ -91,9 +92,9 @@ void describe_blocked_resize(BlockedLayout& l, const Node& old, Node& n);
 bool fits_split(const BlockedLayout& l, const Node& n);
 void describe_blocked_split(BlockedLayout& l, const Node& old, Node& n);
 bool fits_pointwise(const BlockedLayout& l, const Node& n);  // blocked/pointwise.cc
-/// The first input is in blocks.
+/// Returns whether a chosen node makes the first input.
 bool fits_reader(const BlockedLayout& l, const Node& n);
-/// The same operator, whose inputs but single numbers are in blocks.
+/// Describes the same operator, with all inputs but single numbers in blocks.
 void describe_alike(BlockedLayout& l, const Node& old, Node& n);
 
 }  // namespace lathe

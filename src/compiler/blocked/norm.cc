@@ -3,7 +3,7 @@
 
 namespace lathe {
 
-/// Statistics are taken in float32, as elements are, and of any.
+/// Statistics must be computed in float32, the type of the elements, and there must be channels.
 bool fits_norm(const BlockedLayout& l, const Node& n) {
   constexpr auto as_elements = static_cast<int64_t>(DataType::float32);
   return l.is_chosen(n.inputs[0]) && n.attributes.get<int64_t>("stash_type", as_elements) == as_elements &&

@@ -6,7 +6,7 @@
 namespace lathe {
 namespace {
 
-/// A constant [C, 1, 1] or [C, 1] for an image like `y`.
+/// True if `v` is a constant [C, 1, 1] or [C, 1] for an image like `y`.
 bool is_per_channel(const BlockedLayout& l, ValueId v, ValueId y) {
   const Tensor* t = l.graph.constant_tensor(v);
   Shape wanted(l.rank(y) - 1, 1);

@@ -19,9 +19,9 @@ bool fit_side_by_side(const QuantizedLayout& l, const Node& concat, const std::v
   return !bytes.empty();
 }
 
-/// The bytes of x with other quantization parameters.
+/// Returns a LookupTable that converts the bytes of x to other quantization parameters.
 Node rescaled(QuantizedLayout& l, const QuantizedValue& x, const QuantizedValue& quant) {
-  const auto zero = [&](const QuantizedValue& q) {  // of bytes without sign, as they are in blocks
+  const auto zero = [&](const QuantizedValue& q) {  // of unsigned bytes, as they are in blocks
     return (q.zero == no_id ? 0 : load_int(*l.graph.constant_tensor(q.zero), 0)) +
            (l.graph.value(q.bytes).type.elem == DataType::int8 ? 128 : 0);
   };
@@ -53,7 +53,7 @@ void finish_concat(QuantizedLayout& l, const QuantizedTarget& t, const Node& con
 
 }  // namespace
 
-/// Of numbers with the same quantization parameters or several.
+/// Joins dequantized images, with the same quantization parameters or several.
 bool quantize_concat(QuantizedLayout& l, const QuantizedTarget& t, const Node& concat) {
   std::vector<ValueId> bytes;
   for (ValueId v : concat.inputs) {
@@ -78,7 +78,7 @@ bool quantize_concat(QuantizedLayout& l, const QuantizedTarget& t, const Node& c
   return true;
 }
 
-/// Of bytes as they are.
+/// Joins images of bytes as they are.
 bool block_concat(QuantizedLayout& l, const QuantizedTarget& t, const Node& n) {
   const DataType type = l.graph.value(n.outputs[0]).type.elem;
   if (!l.is_image(n.outputs[0]) || (type != DataType::int8 && type != DataType::uint8) ||

@@ -22,7 +22,7 @@ bool quantize_conv(QuantizedLayout& l, const QuantizedTarget& t, const Node& con
 
 bool quantize_linear_conv(QuantizedLayout& l, const QuantizedTarget& of, const Node& n) {
   if (!l.is_image(n.inputs[0]) || !l.is_image(n.outputs[0]) || !explicit_pads(n)) return false;
-  // QLinearConv refuses scales that are no numbers, or that divide and are 0; a negative one exchanges
+  // QLinearConv refuses scales that are not numbers, and 0 where it divides; a negative scale exchanges the
   // bounds.
   if (!l.view.is_scale(n.inputs[1]) || !l.view.are_weight_scales(n.inputs[4]) ||
       !l.view.is_scale(n.inputs[6]))

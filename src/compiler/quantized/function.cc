@@ -1,5 +1,4 @@
-// What depends on one byte, in blocks or not: numbers that get other quantization parameters, a function of
-// them.
+// Functions of one byte, in blocks or not, including other quantization parameters for the same numbers.
 #include "compiler/quantized/layout.h"
 
 namespace lathe {

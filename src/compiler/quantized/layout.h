@@ -1,5 +1,5 @@
-// The quantized layout while it is made: which bytes are in channel blocks already, and what its rules have
-// in common. A rule makes one operator of bytes of what a quantized model has in its place, one file each.
+// The quantized layout while it is built: which bytes are in channel blocks already, and what its rules
+// share. A rule replaces nodes of a quantized model by one operator of bytes; each has a file.
 #pragma once
 
 #include <map>
@@ -13,8 +13,8 @@
 
 namespace lathe {
 
-/// What is being converted: the node whose output the new one makes, with which quantization parameters, of
-/// what.
+/// What a rule converts: the new node makes the output of `last` with the quantization parameters `quant`;
+/// `of` is the value that is stored, before activations that clamp it.
 struct QuantizedTarget {
   NodeId last;
   QuantizedValue quant;
@@ -40,7 +40,7 @@ class QuantizedLayout {
 
   // Values.
 
-  /// [N, C, H, W] or [N, C, W] with a known number of channels.
+  /// True for [N, C, H, W] or [N, C, W] with a known number of channels.
   bool is_image(ValueId v) const;
   bool is_volume(ValueId v) const;
   size_t rank(ValueId v) const { return graph.value(v).type.shape->size(); }
@@ -50,9 +50,9 @@ class QuantizedLayout {
   }
   bool is_blocked(const QuantizedValue& q) const { return form.contains(q.bytes); }
   bool same_quant_params(const QuantizedValue& a, const QuantizedValue& b) const;
-  /// Nothing is between the operator and its QuantizeLinear: no activation that clamps.
+  /// True if no activation clamps the result between the operator and its QuantizeLinear.
   bool is_unclamped(const QuantizedTarget& t) const { return t.of.value == graph.node(t.last).inputs[0]; }
-  /// What a kernel reads of quantized bytes in blocks: blocks, scale and zero point.
+  /// The operands by which a kernel reads quantized bytes in blocks: blocks, scale and zero point.
   std::vector<ValueId> operand(const QuantizedValue& q) {
     return {form.at(q.bytes), q.scale, view.zero_or_made(q.zero, q.bytes)};
   }
@@ -64,18 +64,18 @@ class QuantizedLayout {
   // The new nodes.
 
   bool has_kernel(const Node& n) const;
-  /// An operator of the domain "lathe" with the names of what it stands for.
+  /// An operator of the domain "lathe" with the names of the nodes that it replaces.
   Node described(const QuantizedTarget& t, const Node& source, std::string op) const;
   ValueId add_blocked_value(ValueId v) { return add_blocked_value(v, channels(v)); }
   ValueId add_blocked_value(ValueId v, int64_t of_channels);
   ValueId add_constant(const char* name, Tensor t) {
     return graph.add_constant(graph.fresh_name(name), std::move(t));
   }
-  /// A LookupTable's entries for bytes whose signs are flipped, here and there.
+  /// Adds the entries of a LookupTable; `from` and `to` flip the signs of bytes that it reads and makes.
   ValueId add_table(const LookupTables::Table& t, uint8_t from, uint8_t to);
   void add_block(ValueId nchw, ValueId blocks);
   void add_unblocked(ValueId blocks, ValueId nchw);
-  /// The node takes the target's place; the bytes in NCHW are made of its blocks for whoever wants them.
+  /// Replaces the target by the node; an Unblock makes the bytes in NCHW for nodes that require them.
   void finish(const QuantizedTarget& t, Node n);
   /// The same, if a kernel takes the node; returns whether one does.
   bool finish_if_it_runs(const QuantizedTarget& t, Node n);
@@ -87,12 +87,12 @@ class QuantizedLayout {
   const Preference& preference;
 };
 
-/// Attributes clamp_low and clamp_high, with what is before their names.
+/// Sets the attributes clamp_low and clamp_high, with `prefix` before their names.
 void set_clamp(Node& n, const std::string& prefix, const Clamped& c);
 /// The names in both lists.
 std::vector<std::string> joined_origins(std::vector<std::string> a, const std::vector<std::string>& b);
 
-// The rules. Each returns whether it has put a node in the target's place. `n` is a copy of the node that
+// The rules. Each returns whether it has replaced the target by a node. `n` is a copy of the node that
 // computes.
 
 using QuantizedRule = bool (*)(QuantizedLayout& l, const QuantizedTarget& t, const Node& n);
@@ -116,9 +116,9 @@ bool block_max_pool(QuantizedLayout& l, const QuantizedTarget& t, const Node& n)
 /// GlobalAveragePool, and AveragePool. (quantized/mean.cc)
 bool quantize_global_mean(QuantizedLayout& l, const QuantizedTarget& t, const Node& n);
 bool quantize_mean(QuantizedLayout& l, const QuantizedTarget& t, const Node& n);
-/// What depends on one byte, in blocks or not. (quantized/function.cc)
+/// Functions of one byte, in blocks or not. (quantized/function.cc)
 bool quantize_function(QuantizedLayout& l, const QuantizedTarget& t, const Node& n);
-/// Mul with a number for each channel that is a byte too. (quantized/scale.cc)
+/// Mul with a quantized number for each channel. (quantized/scale.cc)
 bool quantize_gate(QuantizedLayout& l, const QuantizedTarget& t, const Node& n);
 /// Sums and products with a constant for each channel, as a normalization leaves them.
 bool quantize_scale(QuantizedLayout& l, const QuantizedTarget& t, const Node& n);

@@ -7,10 +7,10 @@
 namespace lathe {
 namespace {
 
-/// Pixels of a window's side beyond which a mean stays as it is.
+/// Means over windows with a longer side do not become convolutions.
 constexpr int64_t max_mean_window = 64;
 
-/// Do all windows count as many pixels?
+/// Returns whether all windows count the same number of pixels.
 bool count_alike(const Node& pool) {
   const auto pads = pool.attributes.get<std::vector<int64_t>>("pads", {});
   const bool padded = std::ranges::any_of(pads, [](int64_t p) { return p != 0; });
@@ -42,7 +42,7 @@ bool sum_by_conv(QuantizedLayout& l, const QuantizedTarget& t, const Node& pool,
        t.quant.scale, l.view.zero_or_made(t.quant.zero, t.quant.bytes), no_id});
 }
 
-/// The operator on blocks, whose result has other quantization parameters.
+/// Adds the operator on blocks, whose result has other quantization parameters.
 bool finish_mean(QuantizedLayout& l, const QuantizedTarget& t, Node n, const QuantizedValue& x) {
   n.inputs = l.operand(x);
   for (ValueId v : l.result(t)) n.inputs.push_back(v);

@@ -4,7 +4,7 @@
 
 namespace lathe {
 
-/// An image that is only given back is smaller before it is resized.
+/// Outputs of the graph are skipped: an image is smaller to convert before it is resized.
 bool block_movement(QuantizedLayout& l, const QuantizedTarget& t, const Node& old) {
   if (!l.form.contains(old.inputs[0]) || l.graph.is_output(old.outputs[0])) return false;
   const bool resizes = old.op == "Resize";

@@ -13,7 +13,8 @@ bool is_pixel_of(const QuantizedLayout& l, ValueId pixel, ValueId image) {
          std::all_of(p.begin() + 2, p.end(), [](const Dim& d) { return d == Dim(1); });
 }
 
-/// The numbers of a constant that goes along the channels of an image of this rank; one: the same for all.
+/// Returns the numbers of a constant along the channels of an image of this rank; a single one is for all of
+/// them.
 std::optional<std::vector<float>> of_channels(const QuantizedLayout& l, ValueId v, size_t image_rank,
                                               int64_t n) {
   const Tensor* t = l.graph.constant_tensor(v);
@@ -35,7 +36,7 @@ bool finish_scaled(QuantizedLayout& l, const QuantizedTarget& t, Node n) {
 
 }  // namespace
 
-/// x and the number of its channel: [N, C, 1, 1].
+/// Multiplies x by a number for each channel, [N, C, 1, 1].
 bool quantize_gate(QuantizedLayout& l, const QuantizedTarget& t, const Node& mul) {
   for (size_t i : {size_t{0}, size_t{1}}) {
     const auto x = l.view.number(mul.inputs[i]), gate = l.view.number(mul.inputs[1 - i]);
@@ -55,7 +56,7 @@ bool quantize_scale(QuantizedLayout& l, const QuantizedTarget& t, const Node& so
   const int64_t n = l.channels(t.quant.bytes);
   std::vector<float> factor(static_cast<size_t>(n), 1), shift(factor.size());
   ValueId v = t.of.value;
-  // From the last operator to the first: what was found so far is done to its result.
+  // From the last operator to the first: what was found so far is applied to the result of the next.
   while (!l.view.number(v)) {
     const NodeId at = l.view.read_once(v) ? l.graph.value(v).producer : no_id;
     if (at == no_id || !l.graph.node(at).domain.empty() || !l.same_shape(v, t.quant.bytes)) return false;

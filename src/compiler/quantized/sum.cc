@@ -20,8 +20,8 @@ bool add_in_conv(QuantizedLayout& l, const QuantizedTarget& t, const Node& add, 
   n.outputs = {l.add_blocked_value(t.quant.bytes)};
   if (!l.has_kernel(n)) return false;
   n.origin = joined_origins(n.origin, l.described(t, add, "").origin);
-  // The other operand may come later than the convolution did: this node comes after both. What made the
-  // convolution's own bytes stays, and is dead.
+  // The other operand may come later than the convolution did: this node comes after both. The node that made
+  // the convolution's own bytes stays, and is dead.
   l.finish(t, std::move(n));
   return true;
 }

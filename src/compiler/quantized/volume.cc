@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-/// Does the activation clamp nothing that the bytes do not?
+/// Returns whether the activation clamps nothing that bytes can represent.
 bool clamps_like_quant_params(const QuantizedLayout& l, const QuantizedTarget& t) {
   const int64_t lowest = l.graph.value(t.quant.bytes).type.elem == DataType::int8 ? -128 : 0;
   const int64_t zero = t.quant.zero == no_id ? 0 : load_int(*l.graph.constant_tensor(t.quant.zero), 0);
@@ -16,7 +16,7 @@ bool clamps_like_quant_params(const QuantizedLayout& l, const QuantizedTarget& t
          t.of.high >= static_cast<float>(lowest + 255 - zero) * scale;
 }
 
-/// A bias that was int32 in units of x_scale * w_scale, as that; no_id where it was not.
+/// Returns the bias as int32 in units of x_scale * w_scale if it was so; else no_id.
 ValueId whole_bias(QuantizedLayout& l, ValueId v, float x_scale, const QuantizedWeights& w) {
   const Tensor* bias = l.graph.constant_tensor(v);
   if (!bias || bias->type() != DataType::float32) return no_id;
