@@ -25,7 +25,7 @@ void report(const BuildOptions& o, std::string_view stage, double fraction) {
     throw Error(Code::cancelled, "build", "to go on", "cancelled by the caller");
 }
 
-/// More constants than a cache keeps from one run to the next?
+/// Returns whether the constants have more bytes than a cache keeps from one run to the next.
 bool is_streamed(const Graph& g) {
   constexpr uint64_t cached = uint64_t{8} << 20;
   uint64_t bytes = 0;
@@ -34,7 +34,7 @@ bool is_streamed(const Graph& g) {
   return bytes > cached;
 }
 
-/// From here on the plan alone holds what was folded.
+/// Drops the folded constants of a graph: from here on the plan alone holds them.
 void forget_folded(Graph& g, const Folds& folds) {
   for (ValueId v = 0; v < g.value_count(); ++v)
     if (auto& constant = g.value(v).constant; folds.contains(constant.get())) constant = nullptr;
@@ -42,7 +42,7 @@ void forget_folded(Graph& g, const Folds& folds) {
     for (const Body& b : g.node(id).bodies) forget_folded(*b.graph, folds);
 }
 
-/// Keeps what was measured, whether or not the rest works out.
+/// Saves what was measured, even if the rest of the build fails.
 class Keep {
  public:
   Keep(Tuner* tuner, TuningReport* report) : tuner_(tuner), report_(report) {}
@@ -94,7 +94,7 @@ BuildSettings settings_of(const Graph& graph, const BuildOptions& options, const
 
 Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions,
                 const BuildOptions& options, TuningReport* tuning) {
-  BuildSettings settings = settings_of(graph, options, extensions);  // what is wrong, before there is work
+  BuildSettings settings = settings_of(graph, options, extensions);  // throws before there is work
   report(options, "optimize", 0);
   const Tapped tapped(graph, options.taps);
   const std::vector<Initializer> given = options.refit ? initializers(graph) : std::vector<Initializer>();

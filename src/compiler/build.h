@@ -1,5 +1,5 @@
-// Graph → Plan: folds constants, drops what nobody wants, chooses kernels, packs weights, inserts copies
-// between memory spaces.
+// Graph → Plan: folds constants, removes dead code, chooses kernels, packs weights, inserts copies between
+// memory spaces.
 #pragma once
 
 #include "compiler/lower.h"
@@ -14,14 +14,14 @@
 
 namespace lathe {
 
-/// What the options say of a graph, found once.
+/// The settings that follow from the options and the graph, computed once.
 struct BuildSettings {
   Preference preference;
   std::vector<PlanProfile> profiles;
   std::vector<StatePositions> states;
   std::unique_ptr<Tuner> tuner;  // null: nothing is measured
 };
-/// Throws build_bad_option, build_bad_state, build_device_absent, and what reading a timing cache does.
+/// Throws build_bad_option, build_bad_state, build_device_absent, and what reading a timing cache throws.
 BuildSettings settings_of(const Graph& graph, const BuildOptions& options, const Extensions& extensions);
 
 /// `graph` is complete (typed, in newest operators, with symbols fixed) and is changed on the way. Throws
@@ -29,8 +29,8 @@ BuildSettings settings_of(const Graph& graph, const BuildOptions& options, const
 Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions,
                 const BuildOptions& options, TuningReport* tuning = nullptr);
 
-/// The second half of it: lowering passes, kernels, packed weights. Changes the graph. `tuning` receives what
-/// was measured.
+/// The second half of build_plan: lowering passes, kernels, packed weights. Changes the graph. `tuning`
+/// receives what was measured.
 Plan plan_optimized(Graph& graph, Folds folds, const TappedValues& taps, const SchemaCatalog& schemas,
                     const Extensions& extensions, const BuildOptions& options, BuildSettings settings,
                     const Search& search = {}, TuningReport* tuning = nullptr);

@@ -21,7 +21,8 @@ void add_initializers(const Graph& g, std::vector<Initializer>& all, std::set<co
     for (const Body& b : g.node(id).bodies) add_initializers(*b.graph, all, read);
 }
 
-/// Axes, sizes and indices, nothing that is trained: rewrites are worth more than exchanging them.
+/// True for axes, sizes and indices, which are not trained: rewrites by them are worth more than exchanging
+/// them.
 bool is_number_of_the_model(const Value& v) {
   if (!v.is_tensor()) return false;
   const Tensor& t = v.tensor();
@@ -56,7 +57,7 @@ class DecidingShapes {
       for (const Body& b : g.node(id).bodies) look(*b.graph);
     }
   }
-  /// And all that it was folded from, however long the chain.
+  /// Marks the constant and all constants that it was folded from, through chains of any length.
   void mark(const Value* constant) {
     std::vector<const Value*> open{constant};
     while (!open.empty()) {

@@ -1,5 +1,5 @@
-// Which initializers an engine is built for as they are, when the others may be exchanged later: those whose
-// contents decide shapes (axes, sizes, pads), and those that the optimizer has used up.
+// The initializers that are built into an engine when the others may be exchanged later: those whose contents
+// decide shapes (axes, sizes, pads), and those that the optimizer has used up.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,11 @@ struct Initializer {
   std::string name;
   std::shared_ptr<const Value> value;
 };
-/// Those that something reads, of bodies too.
+/// Returns those that something reads, in bodies as well.
 std::vector<Initializer> initializers(const Graph& graph);
 
-/// Those whose contents inference has made shapes of, or elements that it followed on; and small ones of
-/// int64 or bool, whatever they are for. Directly, or by what was folded from them. Finds the graph's types
+/// Returns the constants whose contents inference used for shapes or known contents, directly or through what
+/// was folded from them, and small ones of int64 or bool, whatever their purpose. Infers the graph's types
 /// and shapes anew.
 std::set<const Value*> deciding_shapes(Graph& graph, const Folds& folds, const SchemaCatalog& schemas);
 

@@ -17,7 +17,8 @@ const Node* maker(const Graph& g, ValueId v) {
   return p == no_id ? nullptr : &g.node(p);
 }
 
-/// The one list of one size among the pads that is not 0, if it is that of the end of the axis.
+/// Returns the only input of the pads that is not zeros, if it is one number, the pad at the end of `axis`;
+/// else no_id.
 ValueId added_at_end(const Graph& g, ValueId pads, size_t rank, size_t axis) {
   const Node* const joined = maker(g, pads);
   if (!joined || !joined->domain.empty() || joined->op != "Concat") return no_id;
@@ -37,7 +38,7 @@ ValueId added_at_end(const Graph& g, ValueId pads, size_t rank, size_t axis) {
   return at == 2 * rank ? added : no_id;
 }
 
-/// The Pad's attributes and inputs other than its pads are those of zeros on all axes.
+/// Returns whether the node is a Pad that adds zeros and has no input for axes.
 bool pads_with_zeros(const Graph& g, const Node& n) {
   if (!n.domain.empty() || n.op != "Pad" || n.attributes.get<std::string>("mode", "constant") != "constant" ||
       n.inputs[3] != no_id)

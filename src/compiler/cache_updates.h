@@ -5,10 +5,10 @@
 
 namespace lathe {
 
-/// Makes lathe.UpdateCache of the node if it is a TensorScatter behind a Pad that nobody else reads and that
-/// adds zeros at the end of the same axis. Returns whether it did; the Pad is then read by nobody.
+/// Turns a TensorScatter into lathe.UpdateCache if it writes into the output of a Pad that nothing else reads
+/// and that adds zeros at the end of the same axis. Returns whether it did; nothing reads the Pad then.
 bool join_cache_update(Graph& graph, NodeId id);
-/// Does so for all nodes of a graph and its bodies. Returns whether there was one.
+/// Does the same for all nodes of a graph and its bodies. Returns whether anything changed.
 bool use_cache_updates(Graph& graph);
 
 }  // namespace lathe

@@ -9,7 +9,7 @@
 namespace lathe {
 namespace {
 
-/// The groups of channels where [N, C, spatial axes] becomes [N, groups, C / groups, spatial axes].
+/// The number of groups if a Reshape turns [N, C, spatial axes] into [N, groups, C / groups, spatial axes].
 std::optional<int64_t> groups(const Graph& g, const Node& reshape) {
   const auto &from = g.value(reshape.inputs[0]).type.shape, &to = g.value(reshape.outputs[0]).type.shape;
   if (!from || !to || from->size() < 2 || to->size() != from->size() + 1) return std::nullopt;
@@ -20,15 +20,15 @@ std::optional<int64_t> groups(const Graph& g, const Node& reshape) {
   return outer;
 }
 
-/// Does a Transpose put `axis` last, and leave the others in order?
+/// Returns whether a Transpose puts `axis` last and leaves the others in order.
 bool puts_last(const Node& transpose, size_t rank, size_t axis) {
   const auto order = transpose.attributes.get<std::vector<int64_t>>("perm", {});
   if (order.size() != rank || order.back() != static_cast<int64_t>(axis)) return false;
   return std::is_sorted(order.begin(), order.end() - 1);
 }
 
-/// The Unblock whose image a Transpose turns so, and the groups of channels: 0 where there is no axis of
-/// them.
+/// The Unblock whose image a Transpose moves to channels last, and the number of groups of channels: 0 if
+/// there is no axis of groups.
 struct Source {
   const Node* unblock;
   int64_t groups;
@@ -46,8 +46,8 @@ std::optional<Source> source(const Graph& g, const Node& transpose) {
   return s.unblock && puts_last(transpose, shape->size(), s.groups ? 2 : 1) ? std::optional(s) : std::nullopt;
 }
 
-/// The Split of the last axis that alone reads a value, into so few parts of known sizes that a kernel makes
-/// them at once; no_id where there is none.
+/// Returns the Split of the last axis that alone reads a value, if its parts have known sizes and are few
+/// enough for one kernel; else no_id.
 NodeId split_of(const Graph& g, ValueId v, const std::vector<Use>& uses) {
   if (uses.size() != 1 || g.is_output(v)) return no_id;
   const Node& n = g.node(uses[0].node);
@@ -70,8 +70,8 @@ void use_channels_last(Graph& g) {
     if (!g.node(id).alive || !g.node(id).domain.empty() || g.node(id).op != "Transpose") continue;
     const auto from = source(g, g.node(id));
     if (!from) continue;
-    // Behind all other nodes: what reads the result comes right after it, and convolutions in between would
-    // find the third-level cache full of it (2 % of a detector's time, for a tenth more memory).
+    // The node is added behind all others, right before those that read it: convolutions in between would
+    // find the third-level cache full of its result (2 % of a detector's time, for a tenth more memory).
     Node n = g.node(id);
     n.domain = "lathe";
     n.op = "ChannelsLast";

@@ -1,6 +1,6 @@
-// Images that leave their channel blocks to be transposed so that channels are last, as the heads of
-// detectors are and whatever was written for that layout: lathe.ChannelsLast goes there at once. Comes after
-// use_blocked_layout; what is unread then is left.
+// Images that leave their channel blocks and are transposed to channels last, as in heads of detectors and
+// models written for that layout: lathe.ChannelsLast converts them in one step. Runs after
+// use_blocked_layout; nodes that are not read any more stay in the graph.
 #pragma once
 
 #include "graph/graph.h"

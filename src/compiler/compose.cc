@@ -9,8 +9,8 @@
 namespace lathe {
 namespace {
 
-/// The function of booleans in bytes for a function of booleans in float32 (0 and 1), or for a choice by them
-/// between elements of a type.
+/// Returns the function of booleans in bytes that replaces a function of booleans in float32 (0 and 1), or a
+/// choice by them between elements of a type.
 std::optional<Pointwise> of_bytes(const Pointwise::Instruction& s, DataType chosen) {
   constexpr DataType bools = DataType::boolean;
   if (s.arity == 3) return Pointwise::choose(chosen);
@@ -43,7 +43,7 @@ class Composition {
   void add(NodeId n, bool is_last) {
     const Node& node = graph_.node(n);
     const Pointwise& p = programs_.at(n);
-    // What changes nothing is no instruction, unless there would be none.
+    // A node that changes nothing adds no instruction, unless there would be none.
     if (p.changes_nothing()) {
       const Source from = source(node.inputs[0]), same = is_last ? as(from, DataType::float32) : from;
       if (!is_last || same.made) {
@@ -54,7 +54,7 @@ class Composition {
     append(node, in_bytes(node, p).value_or(p));
   }
 
-  /// Nothing where it would be too long, or have too many operands or results at once.
+  /// Returns nothing if the program would be too long, or have too many operands or results at once.
   std::optional<Region> region(std::vector<NodeId> nodes) const {
     if (operands_.size() > Pointwise::max_operands || code_.size() > Pointwise::max_instructions)
       return std::nullopt;
@@ -90,8 +90,8 @@ class Composition {
     made_[node.outputs[0]] = own.back();
   }
 
-  /// A function of booleans, some of which are bytes already, as a function of bytes: they need not be
-  /// converted to float32.
+  /// Returns a function of booleans, some of which are bytes already, as a function of bytes: they need not
+  /// be converted to float32.
   std::optional<Pointwise> in_bytes(const Node& node, const Pointwise& p) {
     if (p.code.size() != 1 || p.code[0].kind != Pointwise::Kind::floats) return std::nullopt;
     const auto is_bool = [&](ValueId v) { return graph_.value(v).type.elem == DataType::boolean; };
@@ -125,8 +125,8 @@ class Composition {
     return {true, code_.size() - 1};
   }
 
-  /// A value as what an instruction reads: booleans are bytes or float32. An operand has the form that its
-  /// first reader needs.
+  /// Returns a value in the type that an instruction reads: booleans are bytes or float32. An operand gets
+  /// the type that its first reader needs.
   Source as(Source s, DataType wanted) {
     if (type_of(s) == DataType::undefined) read_as_[s.index] = wanted;
     const DataType is = type_of(s);
@@ -140,9 +140,9 @@ class Composition {
   const std::map<NodeId, Pointwise>& programs_;
   NodeId anchor_;
   std::vector<ValueId> operands_;
-  std::vector<DataType> read_as_;  // of operands; undefined: not yet
+  std::vector<DataType> read_as_;  // types of operands; undefined: not read yet
   std::vector<Pointwise::Instruction> code_;
-  std::vector<Source> reads_;  // of all instructions
+  std::vector<Source> reads_;  // operands of all instructions
   std::map<ValueId, Source> made_;
   std::map<Source, Source> converted_;
 };

@@ -9,9 +9,9 @@
 
 namespace lathe {
 
-/// What the nodes do, in this order, of which each has a program over its inputs; what the last one makes is
-/// the result. `anchor`: makes operand 0, unless it is no_id. Nothing where the program would be too long, or
-/// have too many operands or results at once.
+/// Composes the programs of the nodes, in this order; the result is that of the last node. `anchor`: makes
+/// operand 0, unless it is no_id. Returns nothing if the program would be too long, or have too many operands
+/// or results at once.
 std::optional<Region> compose(const Graph& g, const std::map<NodeId, Pointwise>& programs, NodeId anchor,
                               std::vector<NodeId> nodes);
 

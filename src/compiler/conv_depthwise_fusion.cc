@@ -47,18 +47,18 @@ class ConvDepthwiseFusion {
 
   static bool is_pool(const Node& n) { return n.domain == "lathe" && n.op == "BlockedMaxPool"; }
   static bool is_convolution(const Node& n) { return n.domain == "lathe" && n.op == "BlockedConv"; }
-  /// Who makes a value that one node reads; no_id where others read it too.
+  /// Returns the node that makes a value with one reader; no_id if others read it too.
   NodeId only_maker(ValueId v) const {
     return uses_.of(v).size() == 1 && !graph_.is_output(v) ? graph_.value(v).producer : no_id;
   }
-  /// Is there a kernel, and does it pay?
+  /// Returns whether a kernel supports the node and the fusion pays.
   bool pays(const Node& n) const {
     if (!can_run(graph_, n, kernels_, preference_)) return false;
     const auto shape = shape_of(n);
     return shape && cpu::pays_conv_depthwise(preference_.isa, *shape);
   }
 
-  /// For one image, where its size is known.
+  /// Returns the shape for one image; nothing if its size is not known.
   std::optional<cpu::ConvDepthwiseShape> shape_of(const Node& n) const {
     const Shape& w = graph_.constant_tensor(n.inputs[1])->shape();
     const size_t spatial = w.size() - 2;

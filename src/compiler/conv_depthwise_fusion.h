@@ -1,6 +1,6 @@
-// Joins convolutions in channel blocks with depthwise ones or pools behind them where what is between is
-// large: as lathe.BlockedConvDepthwise it stays in the second-level cache, and takes no memory of its own.
-// Comes after use_blocked_layout, when nothing that is unread is left.
+// Fuses convolutions in channel blocks with depthwise convolutions or pools behind them if the image in
+// between is large: in lathe.BlockedConvDepthwise it stays in the second-level cache, and takes no memory of
+// its own. Runs after use_blocked_layout and the removal of dead code.
 #pragma once
 
 #include "graph/graph.h"

@@ -1,4 +1,4 @@
-// Dead code of a graph: what nobody reads.
+// Removal of dead code.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace lathe {
 
-/// Takes out the nodes of the graph (not of its bodies) whose results nobody reads, but for those that make
+/// Removes the nodes of the graph (not of its bodies) whose results nothing reads, except those that make
 /// `kept`.
 void remove_unread(Graph& graph, const std::vector<ValueId>& kept);
 

@@ -78,7 +78,7 @@ class ProfileReader {
 
   const Graph& graph_;
   const ShapeProfile& profile_;
-  LikelySizes sizes_[3];  // of min, opt and max
+  LikelySizes sizes_[3];  // of symbols, by min, opt and max
 };
 
 }  // namespace

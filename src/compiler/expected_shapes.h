@@ -1,4 +1,4 @@
-// What shapes a model is expected to run with, by its options and by rule of thumb.
+// The shapes that a model is expected to run with, by its options and by rules of thumb.
 #pragma once
 
 #include <vector>

@@ -18,22 +18,22 @@
 namespace lathe {
 namespace {
 
-/// Bytes as float32 from which an image is worth the widening.
+/// Images with fewer bytes as float32 are not worth the widening.
 constexpr int64_t min_bytes = int64_t{1} << 19;
-/// Of what the model takes in float32, what it should take.
+/// The share of the memory of a float32 model that a 16-bit model should take.
 constexpr double share = 0.55;
-/// What strips take for themselves, of images that take so much together.
+/// The bytes that strips take if images take `images` bytes together.
 double strips_of(double images) { return std::min(2.0 * (1 << 20), images / 8); }
 
 bool is_one_of(const Node& n, std::string_view domain, std::initializer_list<std::string_view> ops) {
   return n.domain == domain && std::ranges::find(ops, n.op) != ops.end();
 }
-/// Puts elements elsewhere, whatever they are.
+/// Returns whether the node moves elements, whatever they are.
 bool only_moves(const Node& n) {
   return keeps_order(n) || is_one_of(n, "", {"Concat", "Split", "Slice", "Transpose"}) ||
          is_one_of(n, "lathe", {"BlockedDepthToSpace", "Unblock"});
 }
-/// The inputs that are moved: one, or all.
+/// The inputs that are moved: one, or all of a Concat.
 std::span<const ValueId> moved(const Node& n) {
   return std::span(n.inputs).first(n.op == "Concat" ? n.inputs.size() : 1);
 }
@@ -68,7 +68,7 @@ class F16Activations {
 
   bool written(ValueId v) const { return v != no_id && graph_.value(v).written != DataType::undefined; }
 
-  // What there is.
+  // Finding images and the nodes that can work with f16.
 
   /// Finds the values that are in memory, and for how long: results of regions, and of nodes that are in
   /// none. Inputs of a Concat are subviews of its output, and a Reshape shares the memory of its input.
@@ -116,21 +116,22 @@ class F16Activations {
            std::ranges::all_of(image.readers, [&](NodeId id) { return may_read(id, image); });
   }
   bool makes_f16(const Node& n) const { return any_kernel(kernels_, n, &Kernel::writes_f16); }
-  /// Kernels that write f16 activations read them too; but each panel of a pair would widen the same pixels.
+  /// Kernels that write f16 activations read them too. A fused pair of convolutions does not: each of its
+  /// panels would widen the same pixels.
   bool takes_f16(const Node& n) const {
     return makes_f16(n) && !is_one_of(n, "lathe", {"BlockedConvDepthwise"});
   }
-  /// Do kernels widen this input themselves?
+  /// Returns whether kernels widen this input themselves.
   bool widens(const Node& n, size_t input) const {
     return takes_f16(n) ? input == 0 : is_one_of(n, "", {"NonMaxSuppression"}) && input < 2;
   }
   bool may_make(const Node& n) const { return only_moves(n) || makes_f16(n) || is_program(n); }
-  /// Without a copy of what is large in float32.
+  /// Returns whether the node can read the image without a float32 copy of it if it is large.
   bool may_read(NodeId id, const Image& image) const {
     const Node& n = graph_.node(id);
     if (!n.bodies.empty()) return false;
     if (only_moves(n) || image.bytes < min_bytes) return true;
-    // Of another shape it would not become part of what the reader does.
+    // A Cast of an image of another shape could not be fused into the reader.
     const auto shape = [&](ValueId v) { return graph_.value(v).type.shape; };
     if (is_program(n)) return shape(n.outputs[0]) == shape(image.value);
     for (size_t i = 0; i < n.inputs.size(); ++i)
@@ -142,9 +143,9 @@ class F16Activations {
     return program && program->is_of_floats();
   }
 
-  // What is worth it.
+  // Choosing the images that are worth it.
 
-  /// What is only moved is f16 before and after, or neither.
+  /// Inputs and outputs of nodes that only move elements form groups: all of them are f16, or none is.
   void join_groups() {
     for (size_t i = 0; i < images_.size(); ++i) group_.push_back(i);
     for (NodeId id : main_) {
@@ -179,7 +180,7 @@ class F16Activations {
     const double left = shrink(alive, std::max(0.0, rest - strips_of(most)));
     if (most - left < min_bytes / 2) chosen_.clear();  // not worth it
   }
-  /// Is it written over what its maker read last?
+  /// Returns whether the image overwrites an input that its maker is the last to read.
   bool in_place(const Image& image) const {
     const Node& n = graph_.node(image.maker);
     if (!any_kernel(kernels_, n, &Kernel::overwrites)) return false;
@@ -189,8 +190,8 @@ class F16Activations {
              images_[at->second].bytes == image.bytes;
     });
   }
-  /// While the moment that needs most needs more than it should, the largest image that is alive then. What
-  /// is needed at most after that.
+  /// While the most memory that any moment needs exceeds `allowed`, takes the largest image that is alive
+  /// then. Returns the most memory that is needed after that.
   double shrink(std::vector<double>& alive, double allowed) {
     double hopeless = 0;
     for (;;) {
@@ -240,7 +241,8 @@ class F16Activations {
     }
     return all;
   }
-  /// How many times as many numbers a convolution in float32 packs: at Winograd's points there are more.
+  /// The ratio by which packing in float32 enlarges a convolution's weights: transformed weights of
+  /// Winograd's algorithm are more numbers.
   double points_for_weight(const Node& n) const {
     if (!is_one_of(n, "lathe", {"BlockedConv"}) || n.attributes.get<int64_t>("group", 1) != 1) return 1;
     const auto s = blocked_shape_of(graph_, n);
@@ -251,9 +253,9 @@ class F16Activations {
            static_cast<double>(cpu::untransformed_weights_size(*s));
   }
 
-  // The new values.
+  // Changing the graph.
 
-  /// All nodes anew, so that their order stays what it was with others in between.
+  /// Adds all nodes anew, so that they keep their order with new nodes in between.
   void change() {
     const std::set<NodeId> main(main_.begin(), main_.end());
     std::set<NodeId> makers;
@@ -279,7 +281,7 @@ class F16Activations {
         n.inputs.set(i, at->second);
         continue;
       }
-      // A Cast of its own for each reader, so that it becomes part of what that does.
+      // Each reader gets a Cast of its own, which can be fused into it.
       const auto [made, first] = wide.try_emplace(v, no_id);
       if (first) {
         made->second =
@@ -290,7 +292,8 @@ class F16Activations {
     }
   }
 
-  /// What makes an f16 activation may read one that is f16 in the model as it is.
+  /// If a node that makes an f16 activation reads a Cast of an f16 value of the model, it reads that value
+  /// itself.
   void read_given(Node& n) const {
     const ValueId x = n.inputs[0];
     const NodeId p = graph_.value(x).producer;
@@ -314,7 +317,7 @@ class F16Activations {
       v = f16_[v] = made;
     }
     if (!only_moves(n)) return;
-    // The node with float32 stays for those who watch it.
+    // The node with float32 stays for taps.
     for (size_t i = 0; i < moved(n).size(); ++i) n.inputs.set(i, f16_.at(n.inputs[i]));
     graph_.add_node(std::move(n));
   }

@@ -45,8 +45,8 @@ class Widening {
  private:
   bool is_f16(ValueId v) const { return v != no_id && lathe::is_f16(graph_.value(v).type); }
 
-  /// A Cast to 16 bits need not be heeded by 16-bit operators that calculate in float32, and one back from
-  /// these is none then. One to 16 bits and back is there to round.
+  /// 16-bit operators that calculate in float32 need not heed a Cast to 16 bits, and a Cast of their results
+  /// to float32 does nothing. A Cast to 16 bits and back is there to round, and stays.
   void pass_cast(NodeId id) {
     Node& n = graph_.node(id);
     const ValueId x = n.inputs[0], y = n.outputs[0];
@@ -60,11 +60,11 @@ class Widening {
       n.op = "Identity";
       n.inputs = {form_.at(x)};
       n.attributes = {};
-      instead_[y] = n.inputs[0];  // an output or a body may still want it under that name
+      instead_[y] = n.inputs[0];  // an output or a body may still need it under that name
     }
   }
 
-  /// Is there a float32 form that has not been rounded?
+  /// Returns whether there is a float32 form that has not been rounded.
   bool computed(ValueId v) const { return form_.contains(v) && !rounded_.contains(v); }
 
   bool should_widen(const Node& n) const {
@@ -80,12 +80,12 @@ class Widening {
            std::ranges::any_of(n.inputs, [&](ValueId v) { return v != no_id && computed(v); });
   }
 
-  /// Does the operator take float32 instead, and do the types of its results follow from those of its
-  /// operands?
+  /// Returns whether the operator takes float32 instead, and the types of its results follow from those of
+  /// its operands.
   bool may_be_float(const Node& n) const {
     const OpSchema* schema = options_.schemas->find(n.domain, n.op);
     if (!schema || schema->infer_function()) return false;
-    // It divides in the type of its scale.
+    // QuantizeLinear divides in the type of its scale.
     if (n.op == "QuantizeLinear" && is_f16(n.inputs[1])) return false;
     const Signature& s = schema->newest().signature();
     const ValueType wide = ValueType::tensor(DataType::float32);
@@ -110,8 +110,8 @@ class Widening {
            std::ranges::find(preference_.backends, k.backend) != preference_.backends.end();
   }
 
-  /// By a kernel other than the reference that looks at the types of these operands: one that takes tensors
-  /// of complex numbers there, too, takes them for what the others are.
+  /// Returns whether a kernel other than the reference supports the node and checks the types of the operands
+  /// `mixed`: one that would accept complex numbers there too takes them for what the others are.
   bool accepted(const Node& n, std::span<const size_t> mixed = {}) const {
     const NodeQuery query(graph_, n, preference_.isa, true);
     const OpCodec* codec = options_.kernels->codec_of(n.domain, n.op);
@@ -134,10 +134,10 @@ class Widening {
   void widen(NodeId id) {
     Node n = graph_.node(id);
     if (n.op == "Clip") bound(n);
-    // What moves elements moves unrounded ones.
+    // Operators that move elements move unrounded ones, so a Cast of the model would round their results too.
     const bool unheeded =
         accepted(n) && std::ranges::any_of(n.inputs, [&](ValueId v) { return unheeded_.contains(v); });
-    std::vector<size_t> small_inputs, small_outputs;  // that may stay so
+    std::vector<size_t> small_inputs, small_outputs;  // may stay in 16 bits
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       if (!is_f16(n.inputs[i])) continue;
       if (options_.mixed && (is_large(n.inputs[i]) || is_key_or_value(n, i)))
@@ -178,7 +178,7 @@ class Widening {
     return t && t->size() > small_constant;
   }
   static bool is_attention(const Node& n) { return n.op == "Attention" && n.domain.empty(); }
-  /// Those of earlier calls, or that the model keeps in 16 bits.
+  /// True for keys and values of earlier calls, and for those that the model keeps in 16 bits.
   bool is_key_or_value(const Node& n, size_t input) const {
     if (!is_attention(n)) return false;
     return input == 4 || input == 5 || ((input == 1 || input == 2) && !computed(n.inputs[input]));
@@ -186,15 +186,15 @@ class Widening {
   static bool hands_on(const Node& n, size_t output) {
     return is_attention(n) && (output == 1 || output == 2);
   }
-  /// Are rows written into something in 16 bits that is there, a cache? What is added up had better be
-  /// floats.
+  /// Returns whether the node writes rows into a 16-bit tensor that exists, such as a cache. Sums are better
+  /// computed in float32, so it must have no reduction.
   bool writes_into(const Node& n) const {
     static constexpr std::string_view writers[] = {"TensorScatter", "ScatterND", "ScatterElements"};
     return n.domain.empty() && std::ranges::find(writers, n.op) != std::end(writers) &&
            n.attributes.get<std::string>("reduction", "none") == "none" && !computed(n.inputs[0]);
   }
 
-  /// A bound that is left out is the greatest number of the type, of float32 another one.
+  /// A bound that is left out is the greatest number of the type, which is another one in float32.
   void bound(Node& n) {
     n.inputs.resize(3, no_id);
     const float greatest =
@@ -223,10 +223,10 @@ class Widening {
   Graph& graph_;
   const Preference& preference_;
   const FloatArithmetic& options_;
-  std::map<ValueId, ValueId> form_;     // of a 16-bit value, the same in float32
+  std::map<ValueId, ValueId> form_;     // float32 forms of 16-bit values
   std::set<ValueId> unheeded_;          // 16-bit values whose form a Cast of the model would round
-  std::set<ValueId> rounded_;           // whose form was made from what it is
-  std::map<ValueId, ValueId> instead_;  // of casts that are none, what they read
+  std::set<ValueId> rounded_;           // values whose form was widened from their 16 bits
+  std::map<ValueId, ValueId> instead_;  // for casts that do nothing, what they read
 };
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace lathe {
 namespace {
 
-/// From so many bytes on a weight is read from its file.
+/// Weights of so many bytes or more are read from their file.
 constexpr size_t large = size_t{1} << 20;
 
 class Folder {
@@ -42,7 +42,7 @@ class Folder {
  private:
   bool foldable(const Graph& g, const Node& n) const {
     if (!n.bodies.empty() || !options_.kernels->reference_of(n.domain, n.op)) return false;
-    // What the builder made itself has no schema, and is never random.
+    // Nodes that the builder made have no schema, and are never random.
     const OpSchema* schema = options_.schemas->find(n.domain, n.op);
     if (schema ? !schema->deterministic() : n.domain != "lathe") return false;
     if (options_.weights_only &&
@@ -54,7 +54,7 @@ class Folder {
            });
   }
 
-  /// Whole numbers of which there are few, or nobody knows how many.
+  /// True for integers and booleans of which there are few, or an unknown number.
   static bool may_be_followed(const Graph& g, ValueId v) {
     const ValueType& t = g.value(v).type;
     if (t.elem != DataType::int64 && t.elem != DataType::int32 && t.elem != DataType::boolean) return false;
@@ -121,7 +121,7 @@ class Folder {
     return true;
   }
 
-  /// Bytes of weights that nothing but this node reads: what is made of them takes their place.
+  /// The bytes of weights that only this node reads: its results replace them.
   static uint64_t freed_by(const Graph& g, NodeId id, std::optional<UseIndex>& uses) {
     uint64_t bytes = 0;
     for (ValueId v : std::set<ValueId>(g.node(id).inputs.begin(), g.node(id).inputs.end())) {
@@ -134,8 +134,8 @@ class Folder {
     return bytes;
   }
 
-  /// For elements to be read, at an address that they may have. One large weight of a node is `copied` into
-  /// memory that the next one takes.
+  /// Returns a value whose elements can be read, at an aligned address. One large weight of a node is
+  /// `copied` into memory that is reused for the next one.
   Value readable(const Value& v, bool& copied) {
     if (!v.is_tensor()) return v;
     if (!copied && v.tensor().bytes() >= large)
@@ -145,7 +145,7 @@ class Folder {
       }
     return aligned(v.tensor());
   }
-  /// A large weight that has been folded is seldom read again.
+  /// Drops the pages of large weights that have been folded: they are seldom read again.
   static void drop_pages(const std::vector<Fold::Operand>& read) {
     constexpr size_t worth_it = size_t{1} << 16;
     for (const Fold::Operand& o : read)

@@ -1,4 +1,4 @@
-// Constant folding: what depends on constants only is computed when the engine is built.
+// Constant folding: nodes that depend on constants only are computed when the engine is built.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace lathe {
 
-/// How a folded constant was made: what the weight program replays.
+/// Describes how a folded constant was made; the weight program replays it.
 struct Fold {
   std::string op, domain;
   Attributes attributes;
@@ -19,29 +19,29 @@ struct Fold {
     std::string name, source;
   };
   std::vector<Operand> from;
-  std::vector<DataType> outputs;  // of all outputs of the node; undefined: not wanted
+  std::vector<DataType> outputs;  // of all outputs of the node; undefined: not required
   uint32_t output = 0;
   std::shared_ptr<const Value> made;  // kept, so that its address stays its own
 };
-/// By the constant that came of it.
+/// The folds by the constants that they made.
 using Folds = std::map<const Value*, Fold>;
 
 struct FoldOptions {
   const SchemaCatalog* schemas = nullptr;
   const KernelCatalog* kernels = nullptr;
   RunControl* control = nullptr;
-  /// Which weights that are stored as integers with a scale become floats. In a file they stay (`none`): they
-  /// are smaller so, and other runtimes look for them. `others`: not those that quantized operators will read
-  /// as they are (int8_weights.h, low_bit_matmuls.h).
+  /// Selects the weights, stored as integers with a scale, that become floats. In a file none do (`none`):
+  /// they are smaller so, and other runtimes look for them. `others`: all but those that quantized operators
+  /// will read as they are (int8_weights.h, low_bit_matmuls.h).
   enum class Dequantize : uint8_t { none, others, all };
   Dequantize dequantize = Dequantize::all;
-  /// Are there passes behind this that need not have large weights transposed (passes/transposed_weights.h)?
+  /// True if later passes need not have large weights transposed (passes/transposed_weights.h).
   bool leave_transposes = false;
-  /// Nothing that sizes, axes or conditions may follow from: behind the last inference such numbers would not
-  /// be held against the operators that read them.
+  /// Folds nothing that may determine sizes, axes or conditions: after the last inference such numbers would
+  /// not be checked against the operators that read them.
   bool weights_only = false;
-  /// Bytes that all folded constants together may have more than the weights that they take the place of;
-  /// what would go beyond stays a node. 0: nothing is folded.
+  /// The bytes by which all folded constants together may exceed the weights that they replace; a node that
+  /// would go beyond is not folded. 0: nothing is folded.
   uint64_t limit = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-/// May it be as small as what is followed?
+/// Returns whether the value may be small enough for its contents to be followed.
 bool is_small(const ValueInfo& v) {
   if (v.type.kind != ValueType::Kind::tensor || !is_tracked(v.type.elem)) return false;
   int64_t least = 1;
@@ -39,7 +39,7 @@ std::vector<bool> followed_contents(const Graph& graph, const std::vector<NodeId
     for (ValueId v : n.outputs)
       if (v != no_id) follows[v] = is_small(graph.value(v));
   }
-  // Elementwise operators pass contents on; what others make of a list may be anything.
+  // Elementwise operators pass contents on; lists that other operators read may determine shapes.
   for (size_t i = order.size(); i-- > 0;) {
     const Node& n = graph.node(order[i]);
     const bool passes_on = kernels.pointwise_of(n.domain, n.op) != nullptr;

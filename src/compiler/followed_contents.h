@@ -1,5 +1,6 @@
-// Which values are followed by their contents where shapes are (tensor/contents.h), so that others' shapes
-// may depend on them: what computes them has a shape rule of its own, and stays a step of its own.
+// Finds the values whose contents are followed along with shapes (tensor/contents.h), because shapes of other
+// values may depend on them. The nodes that compute them have shape rules of their own, and stay steps of
+// their own.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Which nodes make what is wanted of a graph, and those that change the type of a value.
+// Finds the nodes that make the required values of a graph, and adds nodes that change types.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ void each_read(const Node& n, F&& f) {
     for (ValueId c : b.graph->captures()) f(b.graph->value(c).captured);
 }
 
-/// Who makes a value, where that is such an operator; null otherwise.
+/// Returns the node that makes a value if it is such an operator, else null.
 inline const Node* made_by(const Graph& g, ValueId v, std::string_view op, std::string_view domain = {}) {
   const NodeId p = v == no_id ? no_id : g.value(v).producer;
   return p != no_id && g.node(p).domain == domain && g.node(p).op == op ? &g.node(p) : nullptr;
@@ -41,7 +41,7 @@ std::vector<NodeId> makers_of(const Graph& g, std::vector<bool> live, F&& also_l
   return makers;
 }
 
-/// Makes `to` of `from`, which has another type.
+/// Adds a Cast of `from` that makes `to`.
 inline void add_cast(Graph& g, ValueId from, ValueId to) {
   Node n;
   n.op = "Cast";
@@ -51,7 +51,7 @@ inline void add_cast(Graph& g, ValueId from, ValueId to) {
   g.add_node(std::move(n));
 }
 
-/// By value: is it an output of the graph?
+/// True for each value that is an output of the graph.
 inline std::vector<bool> outputs_of(const Graph& g) {
   std::vector<bool> outputs(g.value_count());
   for (ValueId v : g.outputs()) outputs[v] = true;

@@ -30,13 +30,13 @@ class MeasuredLayout {
   struct Shared {
     NodeId producer = no_id;                      // one that can be blocked
     std::vector<NodeId> readers;                  // those that would read blocks, once each per input
-    bool read_nchw = false;                       // by others, too
+    bool read_nchw = false;                       // by other nodes or as an output
     size_t unblock = SIZE_MAX, block = SIZE_MAX;  // tasks
   };
   struct Times {
-    size_t nchw = SIZE_MAX, blocked = SIZE_MAX;  // tasks; none: nothing to pay
-    /// Of what is elementwise: the node that it is fused with, where both are in the same layout, and what it
-    /// takes alone.
+    size_t nchw = SIZE_MAX, blocked = SIZE_MAX;  // tasks; SIZE_MAX: costs nothing
+    /// For elementwise operators: the node that it is fused with if both are in the same layout, and the task
+    /// of the operator alone.
     NodeId anchor = no_id;
     size_t alone = SIZE_MAX;
   };
@@ -57,13 +57,13 @@ class MeasuredLayout {
       if (s.producer != no_id || !s.readers.empty()) shared_.emplace(v, std::move(s));
     }
   }
-  /// A convolution of few channels, or a single element, is read as it is in either layout.
+  /// Convolutions of few channels, and readers of single elements, read the same in either layout.
   bool reads_blocks(const Use& u) const {
     const Node& made = both_.blocked.node(both_.converted.at(u.node));
     return made.inputs[u.input] != nchw_.node(u.node).inputs[u.input];
   }
   bool is_elementwise(const Node& n) const { return kernels_.pointwise_of(n.domain, n.op) != nullptr; }
-  /// The last of those whose results nobody else reads.
+  /// Returns the last of the producers whose results only this node reads.
   NodeId anchor_of(const Node& n) const {
     NodeId anchor = no_id;
     for (ValueId v : n.inputs) {
@@ -131,7 +131,7 @@ class MeasuredLayout {
   }
   int64_t cost(size_t task) const { return task == SIZE_MAX ? 0 : costs_[task]; }
 
-  // The source's side is laid out in blocks.
+  // Nodes on the source's side are laid out in blocks.
 
   std::set<NodeId> cut() const {
     MinCut network;
@@ -149,14 +149,14 @@ class MeasuredLayout {
     for (const auto& [v, s] : shared_) {
       const size_t maker = s.producer == no_id ? MinCut::sink : place.at(s.producer);
       if (s.unblock != SIZE_MAX) {
-        // Paid once, if made in blocks and read in NCHW by any.
+        // Paid once if the value is made in blocks and any node reads it in NCHW.
         const size_t nchw = network.add_node();
         network.add_edge(maker, nchw, cost(s.unblock));
         if (s.read_nchw) network.add_edge(nchw, MinCut::sink, MinCut::never);
         for (NodeId r : s.readers) network.add_edge(nchw, place.at(r), MinCut::never);
       }
       if (s.block != SIZE_MAX) {
-        // Paid once, if made in NCHW and read in blocks by any.
+        // Paid once if the value is made in NCHW and any node reads it in blocks.
         const size_t blocks = network.add_node();
         network.add_edge(blocks, maker, cost(s.block));
         for (NodeId r : s.readers) network.add_edge(place.at(r), blocks, MinCut::never);

@@ -34,7 +34,7 @@ class NodeQuery {
   KernelQuery query_;
 };
 
-/// What a node does to each element, where that can be expressed as a program over its inputs.
+/// Returns what a node does to each element as a program over its inputs, if it can be expressed so.
 inline std::optional<Pointwise> program_of(const Graph& g, const Node& n, const KernelCatalog& kernels,
                                            const Preference& preference) {
   const auto* describe = kernels.pointwise_of(n.domain, n.op);
@@ -44,7 +44,7 @@ inline std::optional<Pointwise> program_of(const Graph& g, const Node& n, const 
   return (*describe)(op.get(), query.kernel_query());
 }
 
-/// The same of single elements of one value, where that is one instruction of floats.
+/// Returns the only instruction of the program, if it is a function of one float.
 inline std::optional<Pointwise::Instruction> function_of(const Graph& g, const Node& n,
                                                          const KernelCatalog& kernels,
                                                          const Preference& preference) {
@@ -55,12 +55,12 @@ inline std::optional<Pointwise::Instruction> function_of(const Graph& g, const N
   return program->code[0];
 }
 
-/// Does one of its kernels declare this: &Kernel::fuses_epilogue?
+/// Returns whether one of the operator's kernels declares `what`, such as &Kernel::fuses_epilogue.
 inline bool any_kernel(const KernelCatalog& kernels, const Node& n, bool Kernel::*what) {
   return std::ranges::any_of(kernels.candidates(n.domain, n.op), what);
 }
 
-/// Is there a kernel for it?
+/// Returns whether a kernel of the CPU can run the node.
 inline bool can_run(const Graph& g, const Node& n, const KernelCatalog& kernels,
                     const Preference& preference) {
   const NodeQuery query(g, n, preference.isa, true);

@@ -87,7 +87,7 @@ Optimized optimize_graph(Graph& graph, const SchemaCatalog& schemas, const Kerne
                                             .leave_transposes = true,
                                             .limit = fold_budget(graph, options, done.folds)}));
     if (options.refit && done.patches.empty()) done.deciding = deciding_shapes(graph, done.folds, schemas);
-    // What is folded may let passes see more, and the other way round.
+    // Folding may let passes match more, and the other way round.
     Rewriting rewriting = run_passes(
         graph, schemas,
         {.level = options.level,

@@ -16,9 +16,9 @@ bool is_tensor_of(const ValueInfo& v, DataType type) {
   return v.type.kind == ValueType::Kind::tensor && v.type.elem == type && v.type.shape;
 }
 bool is_float_tensor(const ValueInfo& v) { return is_tensor_of(v, DataType::float32); }
-/// Can it be within a program?
+/// Returns whether the value can be inside a program.
 bool is_inside(const ValueInfo& v) { return cpu::casts(v.type.elem) && is_tensor_of(v, v.type.elem); }
-/// Can it be what a program gives?
+/// Returns whether the value can be the result of a program.
 bool is_result(const ValueInfo& v) {
   return is_inside(v) || (is_number(v.type.elem) && is_tensor_of(v, v.type.elem));
 }
@@ -57,7 +57,8 @@ class RegionMaker {
   bool has_program(NodeId id) const {
     return made_.programs_.contains(id) && !(floats_alone_ && others_.contains(id));
   }
-  /// Of what was grown of float32 alone, what other numbers cannot make larger.
+  /// Of the regions of float32 alone, keeps those with an anchor: operators of other types cannot enlarge
+  /// them.
   void keep_anchored() {
     std::erase_if(made_.regions_, [](const auto& r) { return r.second.anchor == no_id; });
     std::erase_if(made_.last_, [&](const auto& l) { return !made_.regions_.contains(l.second); });
@@ -75,7 +76,7 @@ class RegionMaker {
     made_.programs_.emplace(id, std::move(*program));
   }
 
-  /// Broadcasting of more axes than runs of programs go through has kernels of its own.
+  /// Broadcasting over more axes than programs support has kernels of its own.
   bool can_walk(const Node& n) const {
     const std::vector<Dim>& shape = *graph_.value(n.outputs[0]).type.shape;
     return shape.size() <= cpu::OperandAxes::max_axes || std::ranges::all_of(n.inputs, [&](ValueId v) {
@@ -99,7 +100,7 @@ class RegionMaker {
     }
   }
 
-  /// What a program leaves out, its operator's own kernel has as an input.
+  /// Explains the inputs that the program does not read, although the operator's own kernel has them.
   void explain_unread(NodeId id, const std::vector<ValueId>& operands) {
     for (const ValueId v : graph_.node(id).inputs) {
       const NodeId p = v == no_id ? no_id : graph_.value(v).producer;
@@ -109,9 +110,9 @@ class RegionMaker {
   }
 
   /// Keeps the reasons for the edges of a node that is no part of a program: those from elementwise
-  /// operators, and all of them where it is elementwise itself. Of operators in front of a kernel most have
-  /// gone behind the one that makes what they read; those that stay take a tenth of DenseNet-121's time, of
-  /// most networks' hardly any (docs/performance.md).
+  /// operators, and all of them if it is elementwise itself. Most operators in front of a kernel were fused
+  /// behind the kernel that makes their input; the others take a tenth of DenseNet-121's time, and hardly any
+  /// of most networks' (docs/performance.md).
   void explain_front(NodeId id) {
     const Node& n = graph_.node(id);
     const auto at = made_.last_.find(id);
@@ -137,7 +138,7 @@ class RegionMaker {
 
   static constexpr const char* of_floats_alone = "behind a kernel only numbers of float32 are computed";
 
-  /// Of a node whose result nothing else speaks against.
+  /// Returns why a node was not fused, if there is no reason at the edge itself.
   std::string why_apart(NodeId p) const {
     const Node& n = graph_.node(p);
     if (made_.last_.contains(p)) return "it is part of another step";
@@ -203,7 +204,8 @@ class RegionMaker {
     made_.regions_.emplace(last, std::move(region));
   }
 
-  /// Only what reads no other memory than its own inputs: a kernel that fuses, with one output.
+  /// An anchor has one output and no bodies, and one of its kernels fuses an epilogue: it reads only its own
+  /// inputs.
   bool can_be_anchor(NodeId p) const {
     const Node& n = graph_.node(p);
     return position_.contains(p) && !made_.last_.contains(p) && n.outputs.size() == 1 && n.bodies.empty() &&
@@ -251,8 +253,8 @@ class RegionMaker {
   std::vector<std::vector<Use>> uses_;
   std::map<NodeId, size_t> position_;
   std::vector<bool> followed_;  // by value: others' sizes may follow from its contents
-  std::set<NodeId> others_;     // whose programs are not of float32 alone
-  bool floats_alone_ = false;   // is what they do left out for now?
+  std::set<NodeId> others_;     // nodes whose programs are not of float32 alone
+  bool floats_alone_ = false;   // true while these are left out
 };
 
 Regions::Regions(const Graph& graph, const std::vector<NodeId>& order, const KernelCatalog& kernels,

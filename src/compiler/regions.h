@@ -1,10 +1,10 @@
-// Which elementwise operators become one step, alone or behind the kernel that computes what they start from.
+// Decides which elementwise operators become one step, alone or behind the kernel that computes an operand.
 //
-// A region grows from its last operator towards its inputs: it takes in whatever makes an operand of the same
-// shape that nobody else reads. So an intermediate result never has to be in memory, and every edge that was
-// not fused has a reason, which is kept. Booleans are numbers in a program: masks and what they choose are
-// fused too. So are numbers of other types than float32. But behind a kernel programs compute float32 alone,
-// so the regions of kernels are determined first.
+// A region grows from its last operator towards its inputs: it takes in each operator that makes an operand
+// of the same shape that nothing else reads. So an intermediate result never has to be in memory, and every
+// edge that was not fused has a reason, which is kept. Booleans are numbers in a program: masks and
+// selections by them are fused too. So are numbers of other types than float32. But behind a kernel programs
+// compute float32 alone, so the regions of kernels are determined first.
 #pragma once
 
 #include <map>
@@ -36,9 +36,9 @@ class Regions {
   const Region* ending_at(NodeId n) const;
   /// Returns whether the node is in a region, but not its last: then the last one is lowered for it.
   bool is_fused(NodeId n) const;
-  /// The last node of the region that this one is in; itself where it is in none.
+  /// The last node of the region that this one is in; the node itself if it is in none.
   NodeId last_of(NodeId n) const;
-  /// Why what this node reads was not fused with it: "Conv: its result is read elsewhere too".
+  /// Returns why inputs of this node were not fused with it: "Conv: its result is read elsewhere too".
   std::vector<std::string> reasons(NodeId n) const;
   /// The part of a region that makes a value inside it. For booleans it is without the anchor, whose result
   /// is an operand.

@@ -13,7 +13,7 @@
 namespace lathe {
 namespace {
 
-/// What is done with the elements of `from`. A gate is a factor that is computed, alone.
+/// The operations on the elements of `from`. A gate is a computed factor, without any of the others.
 struct Scaling {
   ValueId from = no_id, factor = no_id, shift = no_id, gate = no_id;
   Bounds bounds = {};
@@ -49,20 +49,21 @@ class ScaledInputs {
     const NodeId p = graph_.value(v).producer;
     return p == no_id ? nullptr : &graph_.node(p);
   }
-  /// Who watches a value reads it too, and must not change what is computed.
+  /// Returns whether one node reads the value. Nodes for taps do not count: they must not change what is
+  /// computed.
   bool read_once(ValueId v) const {
     const auto counts = [&](const Use& u) { return makers_.contains(u.node); };
     return std::ranges::count_if(uses_.of(v), counts) == 1 && !graph_.is_output(v);
   }
 
-  /// Whoever makes `v` can do it right behind, since nobody else reads it.
+  /// Returns whether the maker of `v` can scale it as it makes it, since nothing else reads it.
   bool is_scaled_when_made(ValueId v) const {
     const Node* n = maker(v);
     if (!n || !read_once(v)) return false;
     return kernels_.pointwise_of(n->domain, n->op) || any_kernel(kernels_, *n, &Kernel::fuses_epilogue);
   }
 
-  /// From the convolution backwards: bounds, a sum, a product.
+  /// Matches from the convolution backwards: bounds, a sum, a product.
   std::optional<Scaling> scaling_before(ValueId v) const {
     Scaling s{.from = v};
     const auto function =
@@ -99,7 +100,7 @@ class ScaledInputs {
     s.from = n.inputs[input];
   }
   const std::optional<SymShape>& shape_of(ValueId v) const { return graph_.value(v).type.shape; }
-  /// [1, C / 16, 1…, 16] for an image: the blocks of a convolution's channels are known.
+  /// The shape [1, C / 16, 1…, 16] for an image: the blocks of a convolution's channels are known.
   Shape per_channel(ValueId image) const {
     const SymShape& like = *graph_.value(image).type.shape;
     Shape shape(like.size(), 1);
@@ -112,7 +113,7 @@ class ScaledInputs {
     return t && t->type() == DataType::float32 && t->shape() == per_channel(image);
   }
 
-  /// Float32, and per_channel(), of all images or of each.
+  /// True for float32 of the shape per_channel(), for all images or for each.
   bool is_gate(ValueId v, ValueId image) const {
     const auto &gate = shape_of(v), &x = shape_of(image);
     if (graph_.value(v).type.elem != DataType::float32 || !gate || !x || gate->size() != x->size())
@@ -123,7 +124,7 @@ class ScaledInputs {
     return (*gate)[0] == (*x)[0] || (*gate)[0].value() == 1;
   }
 
-  /// For one image, where its size is known.
+  /// Decides for one image; false if its size is not known.
   bool pays(const Node& n, const Scaling& scaling) const {
     const auto s = blocked_shape_of(graph_, n);
     if (!s) return false;
@@ -159,7 +160,7 @@ class ScaledInputs {
   const KernelCatalog& kernels_;
   const Preference& preference_;
   const UseIndex uses_;
-  std::set<NodeId> makers_;  // of what the graph gives
+  std::set<NodeId> makers_;  // the nodes that the graph's outputs need
 };
 
 }  // namespace

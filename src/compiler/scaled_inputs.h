@@ -1,7 +1,7 @@
 // Lets convolutions in channel blocks scale their input as they read it: x * factor + shift for each channel,
-// and what keeps the result within bounds, as normalization and Relu in front of a convolution do, where
-// nothing that makes x could do it, since others read x as it is. Comes after use_blocked_layout, when
-// nothing that is unread is left; what was in front of the convolution then is.
+// within bounds, as normalization and Relu in front of a convolution do. This is for inputs that the maker of
+// x cannot scale, since others read x as it is. Runs after use_blocked_layout and the removal of dead code;
+// the nodes in front of the convolution are then dead.
 #pragma once
 
 #include "graph/graph.h"

@@ -1,4 +1,4 @@
-// What a search for a fault, and saving an optimized graph, vary of a build.
+// Settings of a build that fault localization, and saving an optimized graph, vary.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ struct Search {
   const PassList* passes = nullptr;                     // to choose from; null: all_passes()
   const std::vector<LoweringPass>* lowering = nullptr;  // in their order; null: lowering_passes()
   size_t stop_after = SIZE_MAX;                         // patches, over all rounds of the optimizer
-  bool dequantize = true;         // false: weights that are stored as integers stay so, as files want them
+  bool dequantize = true;         // false: weights that are stored as integers stay so, as files require
   int newest_opset = 0;           // no pass adds an operator that came later; 0: any
-  bool for_others = false;        // the graph is to be written: it keeps to what other runtimes take
+  bool for_others = false;        // the graph is to be written: it keeps to what other runtimes support
   int written_opset = 0;          // then: no older opset will be written
   bool fuse = true;               // false: no region, whatever the level
   std::string_view without = {};  // a pass of compiler/lowering_passes.h that is left out

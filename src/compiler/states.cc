@@ -24,7 +24,7 @@ using Update = PlanState::Update;
 
 // Names.
 
-/// What the asterisks of a pattern stand for in a text, the first ones for as little as possible; nothing if
+/// Returns the texts that the asterisks of a pattern match, the first ones as short as possible; nothing if
 /// it does not fit.
 std::optional<std::vector<std::string_view>> captured(std::string_view pattern, std::string_view text) {
   std::vector<std::string_view> parts;  // between the asterisks
@@ -48,7 +48,7 @@ std::optional<std::vector<std::string_view>> captured(std::string_view pattern, 
   }
   return text.empty() ? std::optional(found) : std::nullopt;
 }
-/// The pattern with texts in place of its asterisks; nothing if there are not as many.
+/// Returns the pattern with texts in place of its asterisks; nothing if there are not as many.
 std::optional<std::string> filled(std::string_view pattern, const std::vector<std::string_view>& texts) {
   std::string made;
   size_t next = 0;
@@ -63,7 +63,7 @@ std::optional<std::string> filled(std::string_view pattern, const std::vector<st
   return next == texts.size() ? std::optional(made) : std::nullopt;
 }
 
-/// How exporters name the output that is an input's next value.
+/// Exporters name an input, and the output that is its next value, in these ways.
 constexpr std::pair<std::string_view, std::string_view> usual_names[] = {
     {"past_key_values", "present"},
     {"past_key_values", "present_key_values"},
@@ -109,7 +109,7 @@ void add_usual_pairs(const Graph& g, std::vector<StatePositions>& pairs) {
     const std::string& name = g.value(g.inputs()[i]).name;
     for (const auto& [from, to] : usual_names) {
       const size_t at = name.find(from);
-      // Short names are names of their own, not parts of others.
+      // Short names must be whole names, not parts of others.
       const bool is_part = from.size() < 4 && name != from && from[0] != '_' && from.back() != '_';
       if (at == std::string::npos || is_part) continue;
       const size_t o = find(g, g.outputs(), std::string(name).replace(at, from.size(), to));
@@ -122,7 +122,7 @@ void add_usual_pairs(const Graph& g, std::vector<StatePositions>& pairs) {
 
 // Nodes.
 
-/// A Concat of more than two becomes one of two, the first of which is the state.
+/// Turns a Concat of more than two into one of two, the first of which is the state.
 void join_rest(Graph& g, NodeId id) {
   if (g.node(id).inputs.size() == 2) return;
   Node rest = g.node(id);

@@ -15,17 +15,17 @@ namespace lathe {
 /// Positions of an input and of an output in a graph.
 using StatePositions = std::pair<size_t, size_t>;
 
-/// The pairs that the options name, each input and output once. Throws build_bad_state where a pattern stands
-/// for nothing, or an input or output for two things.
+/// Returns the pairs that the options name, each input and output once. Throws build_bad_state if a pattern
+/// fits nothing, or an input or output is in two pairs.
 std::vector<StatePositions> state_positions(const Graph& graph, const BuildOptions& options);
 
-/// What the pairs are in a graph that all other passes are done with. A Concat that makes a
+/// Finds how the outputs are made, in a graph that all other passes are done with. A Concat that makes a
 /// state of its old value becomes lathe.Append. Throws build_bad_state, with the node that makes the output,
-/// where it is not its input with elements appended, written or replaced.
+/// if it is not its input with elements appended, written or replaced.
 std::vector<PlanState> use_states(Graph& graph, const std::vector<StatePositions>& pairs, int64_t capacity);
 
-/// Makes a new value of a state elsewhere, and has it copied in the end, where the old one is read too late.
-/// Elements that are written into the old one leave no choice: throws build_bad_state with the node that
+/// If the old value of a state is read too late, makes the new one elsewhere and copies it in the end. This
+/// is impossible for elements that are written into the old one: throws build_bad_state with the node that
 /// reads it.
 void settle_states(Plan& plan);
 

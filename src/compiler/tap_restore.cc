@@ -15,7 +15,7 @@ bool exists(const Graph& g, ValueId v) {
 void find(const Graph& g, const std::vector<std::string>& patterns, TappedValues& found) {
   std::vector<ValueId> list;
   for (ValueId v = 0; v < g.value_count(); ++v) {
-    // What a body captures is a value of the graph around it.
+    // A value that a body captures belongs to the graph around it.
     const ValueInfo& info = g.value(v);
     if (info.captured == no_id && exists(g, v) &&
         std::ranges::any_of(patterns, [&](const std::string& p) { return glob_match(p, info.name); }))
@@ -26,8 +26,8 @@ void find(const Graph& g, const std::vector<std::string>& patterns, TappedValues
     for (const Body& b : g.node(id).bodies) find(*b.graph, patterns, found);
 }
 
-/// Adds a node that the optimizer took away, and before it what it reads. Values have the ids that they had:
-/// those that were kept mean what they did.
+/// Adds a node that the optimizer removed, after the nodes that it reads. Values have their old ids: those
+/// that still exist have not changed.
 NodeId add_back(Graph& g, const Graph& before, NodeId id) {
   // Depth first without recursion: models are deep.
   std::vector<NodeId> waiting{id};
@@ -43,7 +43,7 @@ NodeId add_back(Graph& g, const Graph& before, NodeId id) {
       for (ValueId c : b.graph->captures()) need(b.graph->value(c).captured);
     if (waiting.size() > deep) continue;
     waiting.pop_back();
-    // Read by two of those that waited.
+    // Two of the waiting nodes read it.
     if (!waiting.empty() &&
         std::ranges::all_of(n.outputs, [&](ValueId v) { return v == no_id || exists(g, v); }))
       continue;

@@ -8,15 +8,15 @@
 namespace lathe {
 namespace {
 
-/// Constants of no more bytes stay: in a plan, whose bytes are only ever read, more do.
+/// Constants of no more bytes stay. The limit is higher in plans, whose bytes are only ever read.
 constexpr uint64_t small_in_files = uint64_t{1} << 16, small_in_plans = uint64_t{1} << 20;
 constexpr uint64_t min_growth = 3;
 
 constexpr std::array repeating = {"ConstantOfShape", "Expand", "Range", "Tile"};
-/// Between those and their readers: the bytes stay, or are written once more.
+/// Operators between those and their readers: they keep the bytes, or write them once more.
 constexpr std::array passing_on = {"Cast",    "CastLike", "Flatten",  "Identity",
                                    "Reshape", "Squeeze",  "Unsqueeze"};
-/// Each element is looked at once; a product or a convolution would rather have its weights prepared.
+/// Operators that read each element once; a product or a convolution has its weights packed instead.
 constexpr std::array reading_once = {
     "Add",  "And",         "Concat", "Div",  "Equal", "Greater", "GreaterOrEqual",
     "Less", "LessOrEqual", "Max",    "Mean", "Min",   "Mod",     "Mul",
@@ -62,8 +62,8 @@ class Unfolding {
   }
 
  private:
-  /// What the constant needs: its bytes, or those of what it is made of. A file may hold a chain of constants
-  /// as long as it likes, so this is no recursion.
+  /// Returns the bytes that the constant needs: its own, or those of the constants that it was made of. A
+  /// file may hold a chain of any length, so this is no recursion.
   uint64_t cost(const Value& of) {
     std::vector<const Value*> open{&of};
     while (!open.empty()) {
@@ -73,7 +73,7 @@ class Unfolding {
       if (fold && !cost_.contains(&v))
         for (const Fold::Operand& o : fold->from)
           if (o.constant && !cost_.contains(o.constant.get())) open.push_back(o.constant.get());
-      if (open.size() > before) continue;  // what it is made of comes first
+      if (open.size() > before) continue;  // its operands come first
       open.pop_back();
       uint64_t own = bytes_of(v), made = 0;
       if (fold)
@@ -85,7 +85,7 @@ class Unfolding {
   }
   bool becomes_node(const Value& v) { return bytes_of(v) > small_ && cost(v) < bytes_of(v); }
 
-  /// Null where a constant is one for good.
+  /// Returns null if the constant must stay one.
   const Fold* fold_of(const Value& v) const {
     const auto at = folds_.find(&v);
     if (at == folds_.end() || !at->second.domain.empty() || at->second.outputs.size() != 1) return nullptr;
@@ -127,7 +127,7 @@ class Unfolding {
       g.add_node(std::move(n));
     }
   }
-  /// What captures a constant knows it too.
+  /// Bodies that capture a constant hold it too.
   static void forget_in_bodies(const Graph& g, ValueId v) {
     for (const Use& u : g.uses_of(v)) {
       if (u.input != UINT32_MAX) continue;
@@ -148,7 +148,7 @@ class Unfolding {
   const UnfoldFor kind_;
   const uint64_t small_;
   std::map<const Value*, uint64_t> cost_;
-  std::map<const Value*, ValueId> made_;  // in the graph that is looked at
+  std::map<const Value*, ValueId> made_;  // values of the current graph
 };
 
 }  // namespace

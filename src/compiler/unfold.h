@@ -1,4 +1,4 @@
-// Large constants that folding made of little, as nodes again.
+// Turns large constants that folding made of little back into nodes.
 #pragma once
 
 #include "compiler/fold.h"
@@ -6,11 +6,10 @@
 namespace lathe {
 
 enum class UnfoldFor : uint8_t {
-  /// Whoever reads the file folds what it likes: all that is much larger than what it was made of.
+  /// Other runtimes fold a file as they like: all constants that are much larger than what they were made of.
   files,
-  /// What repeats or counts (Expand, Tile, ConstantOfShape, Range), read by operators that look at each
-  /// element once:
-  /// a run spends no longer on making it than on reading it from the plan.
+  /// Results that repeat or count (Expand, Tile, ConstantOfShape, Range), read by operators that read each
+  /// element once: a run spends no longer on making them than on reading them from the plan.
   plans,
 };
 

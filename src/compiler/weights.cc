@@ -21,14 +21,14 @@ uint32_t WeightTable::add(const std::shared_ptr<const Value>& constant, const st
     if (fold != folds_.end() && !index_.contains(next.constant.get()))
       for (const Fold::Operand& o : fold->second.from | std::views::reverse)
         if (o.constant && !index_.contains(o.constant.get())) open.push_back(o);
-    if (open.size() > before) continue;  // what it is made of comes first
+    if (open.size() > before) continue;  // its operands come first
     open.pop_back();
     if (!index_.contains(next.constant.get())) append(next, fold == folds_.end() ? nullptr : &fold->second);
   }
   return index_.at(constant.get());
 }
 
-/// What `made` is made of has its place already.
+/// The constants that `made` was folded from have their indices already.
 void WeightTable::append(const Fold::Operand& made, const Fold* fold) {
   Weight w{made.name, {}, *made.constant};
   if (!fold) {

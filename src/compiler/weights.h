@@ -10,7 +10,7 @@
 
 namespace lathe {
 
-/// The name of the initializer that a constant is, in a body of one around it too; empty: it is none.
+/// The name of the initializer that a constant is, in an enclosing graph too; empty if it is none.
 const std::string& source_of(const Graph& graph, ValueId v);
 
 class WeightTable {

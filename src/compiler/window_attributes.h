@@ -25,7 +25,7 @@ inline std::vector<int64_t> list_or(const Attributes& a, const std::string& name
   return list.empty() ? std::move(fallback) : std::move(list);
 }
 
-/// Of a BlockedConv: one filter for each channel?
+/// True if a BlockedConv has one filter for each channel.
 inline bool is_depthwise(const Attributes& a) {
   const auto group = a.get<int64_t>("group", 1);
   return group > 1 && group == a.get<int64_t>("channels", 0);
@@ -36,7 +36,7 @@ inline void make_explicit(Node& n, size_t axes) {
   using Ints = std::vector<int64_t>;
   if (n.attributes.get<std::string>("auto_pad", "") == "VALID") {
     n.attributes.set("pads", Ints(2 * axes, 0));
-    n.attributes.erase("ceil_mode");  // of no meaning there, but of one with pads
+    n.attributes.erase("ceil_mode");  // VALID ignores it, explicit pads do not
   }
   n.attributes.erase("auto_pad");
   n.attributes.set("pads", list_or(n.attributes, "pads", Ints(2 * axes, 0)));
@@ -76,7 +76,7 @@ inline std::optional<Shape> one_image(const Graph& g, ValueId image, size_t axes
   return x;
 }
 
-/// What a BlockedConv of constant weights does to one image, where its size is known.
+/// Returns the shape of a BlockedConv of constant weights for one image; nothing if its size is not known.
 inline std::optional<cpu::BlockedShape> blocked_shape_of(const Graph& g, const Node& n) {
   const Shape& w = g.constant_tensor(n.inputs[1])->shape();
   const size_t spatial = w.size() - 2;
