@@ -1,5 +1,5 @@
 // Large weights stay where they are in the model's file, even at odd addresses, as long as only packing or
-// kernels that do not mind read them: copying them first would take as long as packing does, and as much
+// kernels of any alignment read them: copying them first would take as long as packing does, and as much
 // memory.
 #pragma once
 

@@ -18,7 +18,7 @@ struct FloatArithmetic {
   const SchemaCatalog* schemas = nullptr;
   const KernelCatalog* kernels = nullptr;
   bool mixed = true;        // operands may stay in 16 bits if a kernel takes them so
-  bool as_written = false;  // round every result to its type, whoever reads it
+  bool as_written = false;  // round every result to its type
 };
 /// Works on the graph and its bodies. Returns whether something changed.
 bool use_float_arithmetic(Graph& graph, const Preference& preference, const FloatArithmetic& options);

@@ -90,7 +90,7 @@ constexpr LoweringPass all_passes_in_order[] = {
      .run = [](LoweringContext& l) { return use_bf16_arithmetic(l.graph); },
      .narrows_constants = true,
      .required = true},
-    // Of weights that may be exchanged, neither zero points nor scales are known.
+    // If weights may be exchanged, neither zero points nor scales are known.
     {.name = "quantized-layout",
      .description = "convolutions of bytes, and the nodes between them, in blocks of channels",
      .needs = of_cpu | has_vectors | fixed_weights,

@@ -57,7 +57,7 @@ class RegionMaker {
   bool has_program(NodeId id) const {
     return made_.programs_.contains(id) && !(floats_alone_ && others_.contains(id));
   }
-  /// Of the regions of float32 alone, keeps those with an anchor: operators of other types cannot enlarge
+  /// Keeps those regions of float32 alone that have an anchor: operators of other types cannot enlarge
   /// them.
   void keep_anchored() {
     std::erase_if(made_.regions_, [](const auto& r) { return r.second.anchor == no_id; });

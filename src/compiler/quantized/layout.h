@@ -13,7 +13,7 @@
 
 namespace lathe {
 
-/// What a rule converts: the new node makes the output of `last` with the quantization parameters `quant`;
+/// The target of a rule: the new node makes the output of `last` with the quantization parameters `quant`;
 /// `of` is the value that is stored, before activations that clamp it.
 struct QuantizedTarget {
   NodeId last;
