@@ -1,5 +1,5 @@
-// What is done to the scores of attention before softmax, as exporters decompose them, and what it becomes
-// as the mask of Attention.
+// Operations on the scores of attention before softmax, as exporters decompose them, and the mask of
+// Attention that replaces them.
 #pragma once
 
 #include <limits>
@@ -9,25 +9,25 @@
 
 namespace lathe {
 
-/// One thing that is done to the scores.
+/// One operation on the scores.
 struct Masking {
-  ValueId mask = no_id;     // what is added; or what chooses, by booleans or by 0 and 1
-  ValueId instead = no_id;  // what replaces the score of a key that is not chosen, where that is a value
+  ValueId mask = no_id;     // added to the scores; or the condition, of booleans or of 0 and 1
+  ValueId instead = no_id;  // replaces the score of a key that is not chosen, if it is a value
   bool negated = false;     // subtracted, not added
   bool chooses = false;
   bool unless = false;  // keys are kept where it is false
-  /// What replaces scores is finite: it hides a key only where the row keeps another one.
+  /// The replacement is finite: it hides a key only if the row keeps another one.
   bool faint = false;
 };
 
-/// The greatest number that leaves no trace of what it is added to, but in 16 bits of float16.
+/// Numbers up to this one leave no trace of what they are added to, except in float16.
 constexpr double unseen = -1e30;
-/// Elements that leave no trace of what they are added to, and nothing after softmax.
+/// True for elements that leave no trace of what they are added to, and nothing after softmax.
 inline bool hides(DataType t, double number) {
   return number == -std::numeric_limits<double>::infinity() || (number <= unseen && t != DataType::float16);
 }
-/// Elements that leave nothing after softmax where a score of the row is kept that is not as low: -10000, as
-/// 16 bits represent it, and what is below.
+/// True for elements that leave nothing after softmax if the row keeps a score that is not as low: -10000, as
+/// 16 bits represent it, and less.
 inline bool hides_beside_others(double number) { return number <= -9900; }
 
 /// Masks with more elements are not read.
@@ -38,8 +38,8 @@ inline const Tensor* readable_mask(const View& view, ValueId v) {
   return t && t->rank() > 0 && t->size() > 0 && t->size() <= max_mask_elements ? t : nullptr;
 }
 
-/// The number that `instead` is wherever `keep` is 0, where it is 0 wherever `keep` is 1 and there is nothing
-/// else in `keep`: both constants of one shape.
+/// Returns the number that `instead` is wherever `keep` is 0, if it is 0 wherever `keep` is 1 and `keep` has
+/// nothing else. Both are constants of one shape.
 inline std::optional<double> number_where_not_kept(const View& view, ValueId keep, ValueId instead) {
   const Tensor *k = readable_mask(view, keep), *n = readable_mask(view, instead);
   if (!k || !n || k->shape() != n->shape()) return std::nullopt;
@@ -52,7 +52,7 @@ inline std::optional<double> number_where_not_kept(const View& view, ValueId kee
   return number;
 }
 
-/// scores * keep + (1 - keep) * number, as early GPT-2 hides keys: what is read of it.
+/// The parts of scores * keep + (1 - keep) * number, as early GPT-2 hides keys.
 struct ChosenByProduct {
   ValueId scores = no_id, keep = no_id;
   double number = 0;
@@ -75,12 +75,12 @@ inline std::optional<ChosenByProduct> chosen_by_product(const View& view, const 
   return std::nullopt;
 }
 
-/// Scores, and what is done to them.
+/// Scores, and an operation on them.
 struct Masked {
   ValueId scores = no_id;
   Masking by;
 };
-/// All that `v` can be read as.
+/// Returns all operations on scores that may have made `v`.
 inline std::vector<Masked> readings(const View& view, ValueId v) {
   std::vector<Masked> all;
   const Node *add = view.made_by(v, "Add"), *sub = view.made_by(v, "Sub"), *where = view.made_by(v, "Where");
@@ -105,7 +105,7 @@ inline std::vector<Masked> readings(const View& view, ValueId v) {
   return all;
 }
 
-/// Whether this takes the last axis from its first element on, one by one.
+/// Returns whether the Slice takes the last axis from its first element on, one by one.
 inline bool begins_with_first_columns(const View& view, const Node& slice) {
   const auto rank = view.rank(slice.inputs[0]);
   if (!rank) return false;
@@ -125,8 +125,8 @@ inline bool begins_with_first_columns(const View& view, const Node& slice) {
   return true;
 }
 
-/// Whether every row of what chooses is known to keep a key: it is a constant, or its first columns, where
-/// the first one keeps all. Numbers must be 0 and 1.
+/// Returns whether every row of the condition is known to keep a key. It must be a constant, or the first
+/// columns of one whose first column keeps all. Numbers must be 0 and 1.
 inline bool every_row_keeps_a_key(const View& view, const Masking& m) {
   ValueId v = m.mask;
   bool first_column_only = false;
@@ -155,7 +155,8 @@ inline bool every_row_keeps_a_key(const View& view, const Masking& m) {
   return true;
 }
 
-/// Whether this is a constant [.., n, n] that keeps what is on the diagonal and below, and hides the rest.
+/// Returns whether this is a constant [.., n, n] that keeps the elements on the diagonal and below, and hides
+/// the rest.
 inline bool keeps_the_past(const View& view, const Masking& m, const Dim& rows, const Dim& keys) {
   const Tensor* t = readable_mask(view, m.mask);
   if (!t || m.negated || !rows.is_constant() || !(rows == keys) ||
@@ -172,7 +173,8 @@ inline bool keeps_the_past(const View& view, const Masking& m, const Dim& rows, 
   return true;
 }
 
-/// What masks come to: something to add to the scores, or booleans that select the keys that a query sees.
+/// The mask that replaces the operations: numbers to add to the scores, or booleans that select the keys that
+/// a query sees.
 class Bias {
  public:
   Bias(const View& view, Patch& p, DataType type) : view_(view), patch_(p), type_(type) {}
@@ -188,7 +190,7 @@ class Bias {
     const ValueId added = m.negated ? patch_.add("Neg", {m.mask}) : m.mask;
     value_ = value_ == no_id ? added : patch_.add("Add", {value_, added});
   }
-  /// The only one there is.
+  /// Adds the only operation, as booleans.
   void choose(const Masking& m) {
     note(m.mask);
     value_ = m.mask;
@@ -199,8 +201,8 @@ class Bias {
     }
     if (m.unless) value_ = patch_.add("Not", {value_});
   }
-  /// A query that sees none of the keys chosen sees them all instead, and is 0, so that all count the same:
-  /// what it becomes.
+  /// Lets a query that sees none of the chosen keys see all of them, and makes it 0, so that all count the
+  /// same. Returns the queries.
   ValueId see_all_where_none(ValueId query) {
     Attributes number, boolean;
     number.set("to", static_cast<int64_t>(type_));
@@ -211,13 +213,13 @@ class Bias {
     value_ = patch_.add("Or", {value_, none});
     return patch_.add("Mul", {query, any});
   }
-  /// With an axis for the heads, where scores have none: [rows, …] → [rows, 1, …].
+  /// Adds an axis for the heads if scores have none: [rows, …] → [rows, 1, …].
   void add_head_axis() {
     if (rank_ == 3 && !one_batch_)
       value_ = patch_.add("Unsqueeze", {value_, patch_.add_constant("axes", ints({1}))});
   }
-  /// Gives it a row for every query, which ONNX Runtime requires, and a column for every key: a mask with
-  /// fewer columns would hide the keys that it lacks. Their numbers are the sizes of `q` and `v`.
+  /// Gives the mask a row for every query, which ONNX Runtime requires, and a column for every key: a mask
+  /// with fewer columns would hide the keys that it lacks. Their numbers are the sizes of `q` and `v`.
   void cover(ValueId q, ValueId v, const Dim& rows, const Dim& keys, size_t rank) {
     const auto among = [](const std::vector<Dim>& list, const Dim& d) {
       return std::ranges::find(list, d) != list.end();
@@ -236,7 +238,7 @@ class Bias {
     store_double(t, 0, x);
     return patch_.add_constant(x == 0 ? "zero" : "unseen", std::move(t));
   }
-  /// Ranks are known, and are those that masks may have.
+  /// True if all ranks are known, and masks may have them.
   bool fits() const { return known_ && rank_ <= 4; }
 
  private:

@@ -1,5 +1,5 @@
-// An operator of two operands between a change of shape and the change back works on the shape that there
-// was, and its other operand, a constant, takes that shape: masks of windows, bias of groups of channels.
+// An operator of two operands between a change of shape and the change back works on the original shape. Its
+// other operand, a constant, takes that shape: masks of windows, bias of groups of channels.
 #include "passes/patterns.h"
 
 namespace lathe {
@@ -13,7 +13,7 @@ struct Group {
   size_t x, x_end, y, y_end;
 };
 
-/// The next of them from these axes on, the smallest whose sizes are known to be equal.
+/// Returns the next group from these axes on, the smallest whose sizes are known to be equal.
 std::optional<Group> next_group(const SymShape& x, const SymShape& y, size_t from_x, size_t from_y) {
   Dim left = 1;
   for (size_t i = from_x; i < x.size(); ++i) {
@@ -38,7 +38,7 @@ std::optional<std::vector<Group>> groups(const SymShape& x, const SymShape& y) {
   return all;
 }
 
-/// What constant `c`, which broadcasts to shape y, is for the same elements in shape x.
+/// Returns constant `c`, which broadcasts to shape y, for the same elements in shape x.
 std::optional<ValueId> reshaped(const View& view, Patch& p, ValueId c, const SymShape& x, const SymShape& y) {
   const Tensor* t = view.constant(c);
   const auto parts = t && t->rank() <= y.size() ? groups(x, y) : std::nullopt;

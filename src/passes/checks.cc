@@ -20,7 +20,7 @@ bool reshape_may_refuse(const View& view, const Node& n) {
   return product(*from) != product(*to);
 }
 
-/// Do these sizes never contradict each other in broadcasting?
+/// Returns whether these sizes never contradict each other in broadcasting.
 bool broadcast_surely(const Dim& a, const Dim& b) { return a == b || a == Dim(1) || b == Dim(1); }
 
 bool expand_may_refuse(const View& view, const Node& n) {
@@ -50,7 +50,7 @@ bool unsqueeze_may_refuse(const View& view, const Node& n) {
   return !view.rank(n.inputs[0]) || !view.integers(n.inputs[1]);
 }
 
-/// Axes that nobody knows may be none of the operand's, and steps may be 0.
+/// Unknown axes may not exist in the operand, and unknown steps may be 0.
 bool slice_may_refuse(const View& view, const Node& n) {
   return !view.rank(n.inputs[0]) || (n.inputs.has(3) && !view.integers(n.inputs[3])) ||
          (n.inputs.has(4) && !view.integers(n.inputs[4]));

@@ -10,14 +10,16 @@ namespace {
 void mix(size_t& hash, size_t x) { hash = (hash ^ x) * 0x100000001b3u; }
 const unsigned char* bytes_of(const Tensor& t) { return static_cast<const unsigned char*>(t.data()); }
 
-/// Of type, shape and the first bytes, which in a file lie beside what has been read before them.
+/// Returns a hash of type, shape and the first bytes, which in a file are next to bytes that were read
+/// before.
 size_t look(const Tensor& t) {
   size_t hash = static_cast<size_t>(t.type());
   for (int64_t d : t.shape()) mix(hash, static_cast<size_t>(d));
   for (size_t i = 0; i < std::min<size_t>(t.bytes(), 64); ++i) mix(hash, bytes_of(t)[i]);
   return hash;
 }
-/// And of some others: weights may be large, and those that begin alike mostly differ in these.
+/// Adds some other bytes to the hash: weights may be large, and those that begin alike mostly differ in
+/// these.
 size_t sample(const Tensor& t, size_t hash) {
   const size_t step = t.bytes() / 16 + 1;
   for (size_t i = 0; i < t.bytes(); i += step) mix(hash, bytes_of(t)[i]);
@@ -39,7 +41,7 @@ ValueId ConstantIndex::first_like(const Graph& g, ValueId v) {
     known.first.push_back(at);
     const Tensor* t = g.constant_tensor(at);
     if (!t || t->type() == DataType::string) continue;
-    // Each byte of a mapped file may cost a page: more is read of those alone that begin alike.
+    // Each byte of a mapped file may cost a page: more is read only of constants that begin alike.
     const size_t key = look(*t);
     const auto [begins, is_new] = known.by_look.try_emplace(key, at);
     if (is_new) continue;

@@ -15,8 +15,8 @@
 namespace lathe {
 namespace {
 
-/// Sweeps over one graph, and patches at one node in a sweep; a set of passes that needs more works against
-/// itself. Whatever it did is right, so that is no reason to fail.
+/// Limits of sweeps over one graph, and of patches at one node in a sweep. Passes that need more undo each
+/// other's work; every patch was correct, so that is no reason to fail.
 constexpr int max_iterations = 50;
 constexpr int max_patches_per_node = 100;
 
@@ -46,7 +46,7 @@ std::vector<const Pass*> chosen(const PassOptions& o) {
   return list;
 }
 
-/// The oldest opset that may express what a node of the newest version does.
+/// Returns the oldest opset that may express a node of the newest version.
 int min_opset(const OpSchema& schema) {
   const std::vector<Version>& all = schema.versions();
   size_t i = all.size() - 1;
@@ -65,8 +65,8 @@ class Driver {
   }
 
   void run(Graph& root) {
-    // Contents of small tensors are not kept in a graph: they are found anew. What folding has made known
-    // since the graph was imported is held against the operators that read it before any pass relies on it.
+    // Contents of small tensors are not kept in a graph: they are found anew. Contents that folding has added
+    // since the import are checked against the operators that read them before any pass relies on them.
     state_.believe_inferred = true;
     refuse_faulty_nodes(root, schemas_, state_);
     if (!passes_.empty()) optimize(root);
@@ -92,7 +92,7 @@ class Driver {
       for (const Body& b : g.node(id).bodies) optimize(*b.graph);
   }
 
-  /// The first patch that a pass has for this node.
+  /// Applies the first patch that a pass has for this node.
   bool improve(Graph& g, UseIndex& uses, NodeId id) {
     if (done_.patches.size() >= options_.stop_after) return false;
     const Node& n = g.node(id);
@@ -104,7 +104,7 @@ class Driver {
     return (special != by_op_.end() && try_passes(special->second)) || try_passes(everywhere_);
   }
 
-  /// What patches leave behind, and what only that read. Without recursion: models are deep.
+  /// Removes the node if nothing reads it, and then what only it read. Without recursion: models are deep.
   bool remove_if_unread(Graph& g, UseIndex& uses, NodeId id) {
     if (options_.level == OptimizationLevel::none) return false;
     std::vector<NodeId> waiting{id};
@@ -166,8 +166,8 @@ class Driver {
     return false;
   }
 
-  /// What the patch makes is in the graph, with its types, and fits what it will replace; else it is not, and
-  /// the fault is thrown.
+  /// Adds the patch's nodes to the graph, infers their types, and checks that they fit what they will
+  /// replace. On a fault the nodes are removed again, and it is thrown.
   Patch::Staged staged_and_inferred(const Patch& patch, Graph& g) {
     Patch::Staged staged = patch.stage(g);
     try {
@@ -197,8 +197,8 @@ class Driver {
            !std::ranges::all_of(patch.removed(), takes);
   }
 
-  /// Would a change of shape that a run may refuse go, and nothing refuse the same in its place: the same
-  /// operator by the same sizes?
+  /// Returns whether the patch drops a change of shape that a run may refuse, and nothing refuses the same in
+  /// its place: the same operator by the same sizes.
   bool drops_check(const Pass& pass, const Patch& patch, const Patch::Staged& staged, const Graph& g,
                    const UseIndex& uses) {
     const View view = view_of(g, uses);
@@ -215,7 +215,7 @@ class Driver {
       if (std::ranges::any_of(staged.added,
                               [&](NodeId n) { return std::ranges::count(g.node(n).inputs, v) > 0; }))
         return true;
-      // What reads the value that it takes the place of reads it from then on.
+      // Readers of the value that it replaces read it from then on.
       for (const auto& [from, to] : staged.replaced)
         if (to == v && is_read_now(from)) return true;
       return !replaced.contains(v) && is_read_now(v);
@@ -254,7 +254,7 @@ class Driver {
   }
 
   bool can_be_expressed(const Patch& patch) const {
-    // What cannot run stays where it is.
+    // Nodes that cannot run stay where they are.
     if (std::ranges::any_of(patch.added(), [](const Node& n) { return n.op == refused_operator; }))
       return false;
     return options_.newest_opset == 0 || std::ranges::all_of(patch.added(), [&](const Node& n) {
@@ -263,7 +263,7 @@ class Driver {
            });
   }
 
-  /// Values that take the place of others and of which more is known: what reads them has not been held
+  /// Returns the values that replace others and of which more is known: their readers have not been checked
   /// against that.
   std::vector<ValueId> better_known(const Graph& g, const Patch::Staged& staged) const {
     std::vector<ValueId> better;
@@ -283,7 +283,8 @@ class Driver {
     const auto known = state_.values(g, now);
     return known && (!values || more(*values, *known));
   }
-  /// Infers what reads these values, and what reads what becomes better known so. What cannot run is refused.
+  /// Infers the readers of these values, and those of results that become better known. Nodes that cannot run
+  /// are refused.
   void infer_readers(Graph& g, const UseIndex& uses, std::vector<ValueId> waiting) {
     while (!waiting.empty()) {
       const ValueId v = waiting.back();
@@ -300,7 +301,7 @@ class Driver {
     }
   }
 
-  /// What is known of a value must not change when another takes its place; more may become known.
+  /// Checks that nothing known of a value changes when another replaces it; more may become known.
   void check_same(Graph& g, ValueId from, ValueId to) {
     const ValueType &before = g.value(from).type, &now = g.value(to).type;
     const std::optional<ValueType> both = refine(now, before);

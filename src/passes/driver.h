@@ -9,13 +9,14 @@ namespace lathe {
 
 struct PassOptions {
   OptimizationLevel level = OptimizationLevel::basic;
-  /// Those to choose from; null: all_passes().
+  /// The passes to choose from; null: all_passes().
   const PassList* passes = nullptr;
-  /// "+name" also where the level does not have it, "-name" not; patterns of the shell are understood.
+  /// "+name" adds passes that the level does not have, "-name" removes passes; names may be patterns of the
+  /// shell.
   std::vector<std::string> switches = {};
-  /// What else a switch could have named, for the error: "'-' and …"; empty: nothing.
+  /// Other switches that exist, for the error: "'-' and …"; empty: none.
   std::string or_else = {};
-  /// Patches after which to stop: what bisection varies.
+  /// The number of patches after which to stop; bisection varies it.
   size_t stop_after = SIZE_MAX;
   /// The opset of the file to be written: patches whose operators came later are declined. 0: any.
   int newest_opset = 0;
@@ -27,7 +28,7 @@ struct PassOptions {
   /// A pass whose patch does not fit is left out at that node, and named in Rewriting::declined; else it is
   /// an error. An optimization that fails is no reason for a model not to run, but for tests to fail.
   bool decline_faulty = false;
-  /// No rewrite depends on what these hold.
+  /// No rewrite depends on the contents of these.
   Exchangeable exchangeable = {};
 };
 

@@ -32,7 +32,7 @@ class Pairs {
   }
 
  private:
-  /// Is the axis one of the output's, or of an operand other than these?
+  /// Returns whether the axis belongs to the output, or to an operand other than these.
   bool wanted(int axis, size_t i, size_t j) const {
     if (axis < output_axes_) return true;
     for (size_t o = 0; o < operands_.size(); ++o)
@@ -40,7 +40,7 @@ class Pairs {
     return false;
   }
 
-  /// Axes that no other operand has are summed first.
+  /// Sums the axes that no other operand has.
   void sum_alone(size_t i) {
     Operand& o = operands_[i];
     std::vector<int64_t> summed;
@@ -57,7 +57,8 @@ class Pairs {
     o = {p_.add("ReduceSum", {o.x, p_.add_constant("axes", ints(std::move(summed)))}, std::move(a)), kept};
   }
 
-  /// What is left of two operands, as a product of matrices has it: the batch, rows, columns.
+  /// Returns the axes that remain of two operands, in the order of a product of matrices: batch, rows,
+  /// columns.
   PairAxes left_of(size_t i, size_t j) const {
     const Operand &a = operands_[i], &b = operands_[j];
     PairAxes left;
@@ -75,7 +76,7 @@ class Pairs {
     return n;
   }
 
-  /// The two of which least is left, beside what they are.
+  /// Joins the two operands whose product is smallest, compared with their own sizes.
   void join_cheapest() {
     size_t first = 0, second = 1;
     double least = std::numeric_limits<double>::infinity();
@@ -117,7 +118,7 @@ class Pairs {
   std::vector<double> sizes_;
 };
 
-/// Of types that MatMul has products of, but not of 16 bits: intermediate results would be rounded, too.
+/// True for types that MatMul supports, except those of 16 bits: intermediate results would be rounded, too.
 bool keeps_numbers(DataType t) { return (is_float(t) || is_integer(t)) && bits_of(t) >= 32; }
 
 std::optional<Patch> propose_einsum_in_pairs(const View& view, NodeId id) {
@@ -139,12 +140,12 @@ std::optional<Patch> propose_einsum_in_pairs(const View& view, NodeId id) {
       const int axis = plan.terms[i][k];
       const Dim& size = (*view.type(n.inputs[i]).shape)[k];
       const Dim*& known = sizes[static_cast<size_t>(axis)];
-      // Diagonals stay, and sizes of 1 that stretch.
+      // Equations with diagonals, or with sizes of 1 that stretch, stay.
       if (std::ranges::count(plan.terms[i], axis) > 1 || (known && !(*known == size))) return std::nullopt;
       known = &size;
     }
   }
-  // Any order is right: what a size is thought to be only decides which is taken.
+  // Any order is right: assumed sizes only decide which is taken.
   constexpr double thought = 64;
   std::vector<double> counts;
   for (const Dim* d : sizes)

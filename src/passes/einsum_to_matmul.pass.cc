@@ -11,12 +11,12 @@ namespace {
 using Axes = std::vector<int>;  // by their numbers in the equation
 using AxisGroups = std::vector<Axes>;
 
-/// The axes of an equation by what they are to the product.
+/// The axes of an equation by their roles in the product.
 struct Contraction {
   Axes batch, rows, columns, sums;
 };
 
-/// Nothing where the equation is no mere product: diagonals, axes of one operand that are summed.
+/// Returns nothing if the equation is more than a product: diagonals, axes of one operand that are summed.
 std::optional<Contraction> contraction(const EinsumPlan& plan, size_t first) {
   Contraction c;
   const Axes &a = plan.terms[first], &b = plan.terms[1 - first];
@@ -46,8 +46,8 @@ struct Named {
   }
 };
 
-/// The shape that Reshape takes for these sizes, of which the first `same` are as they were; nothing where
-/// one of the others is no number, or 0, which Reshape takes for the size that was there.
+/// Returns the shape that Reshape takes for these sizes, of which the first `same` do not change; nothing if
+/// one of the others is not a number, or is 0, which Reshape takes for the size that was there.
 std::optional<Tensor> shape_after(const std::vector<Dim>& sizes, size_t same) {
   std::vector<int64_t> shape(same, 0);
   for (size_t i = same; i < sizes.size(); ++i) {
@@ -75,7 +75,8 @@ AxisGroups with_axes(AxisGroups groups) {
   return groups;
 }
 
-/// An axis for each group, in this order: of size 1 for one that has none, joined for one that has several.
+/// Gives `n` an axis for each group, in this order: of size 1 for a group without axes, joined for several
+/// axes.
 std::optional<ValueId> grouped(Patch& p, const Named& n, const AxisGroups& groups) {
   ValueId v = add_transpose(p, n.x, n.order(groups));
   const AxisGroups there = with_axes(groups);
@@ -94,7 +95,7 @@ std::optional<ValueId> grouped(Patch& p, const Named& n, const AxisGroups& group
   return v;
 }
 
-/// The other way round: `v` has an axis for each group; what is made has those of the equation in order.
+/// The inverse: `v` has an axis for each group; the result has the axes of the equation in order.
 std::optional<ValueId> without_groups(Patch& p, ValueId v, const AxisGroups& groups, const SymShape& output) {
   if (auto none = positions_of_none(groups); !none.empty())
     v = p.add("Squeeze", {v, p.add_constant("axes", ints(std::move(none)))});
@@ -116,7 +117,7 @@ std::optional<ValueId> without_groups(Patch& p, ValueId v, const AxisGroups& gro
   return add_transpose(p, v, std::move(perm));
 }
 
-/// Whether MatMul has products of this type.
+/// Returns whether MatMul supports this type.
 bool multiplies(DataType t) { return is_float(t) || (is_integer(t) && bits_of(t) >= 32); }
 
 std::optional<Patch> propose_einsum_to_matmul(const View& view, NodeId id) {
@@ -139,7 +140,7 @@ std::optional<Patch> propose_einsum_to_matmul(const View& view, NodeId id) {
   AxisGroups left, right, result;
   for (int axis : c->batch) left.push_back({axis});
   right = result = left;
-  // Without a batch rows may be as many axes as they like: those are the batch of a MatMul by one matrix.
+  // Without a batch, rows may be any number of axes: they are the batch of a MatMul by one matrix.
   if (c->batch.empty())
     for (int axis : c->rows) left.push_back({axis});
   else

@@ -1,4 +1,4 @@
-// Nodes that give back what they get.
+// Removes nodes that return their input.
 #include <algorithm>
 
 #include "ops/transpose/transpose.h"
@@ -11,7 +11,7 @@ bool all_are(const std::optional<std::vector<int64_t>>& list, int64_t value) {
   return list && std::ranges::all_of(*list, [&](int64_t x) { return x == value; });
 }
 
-/// Whether the elements keep their order and number, given that the type stays.
+/// Returns whether the elements keep their order and number, given that the type stays.
 bool keeps_elements(const View& view, const Node& n) {
   if (n.op == "Transpose") {
     const auto rank = view.rank(n.inputs[0]);
@@ -39,8 +39,8 @@ std::optional<Patch> propose_eliminate_identity(const View& view, NodeId id) {
   return forward(view, id, from, n.op + " that changes nothing");
 }
 
-/// Where the result of a node is only copied to be an output, the node makes the output. Outputs keep their
-/// names, so it is made anew.
+/// If the result of a node is only copied to be an output, the node makes the output. Outputs keep their
+/// names, so the node is made anew.
 std::optional<Patch> make_output(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const ValueId from = n.inputs[0], to = n.outputs[0];

@@ -1,5 +1,5 @@
-// Gives convolutions and pools that leave their padding to auto_pad explicit pads, where these follow from
-// what is known: the layouts that are fast (src/compiler) take windows with pads of their own only.
+// Gives convolutions and pools that leave their padding to auto_pad explicit pads, if these follow from known
+// sizes: the fast layouts (src/compiler) require explicit pads.
 #include <algorithm>
 
 #include "ops/window.h"
@@ -10,12 +10,12 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// What is known of an operator with windows.
+/// The properties of an operator with windows.
 struct Windowed {
   Windowing window;
   Ints kernel;
-  const SymShape* in = nullptr;   // of the first input
-  const SymShape* out = nullptr;  // of the first output
+  const SymShape* in = nullptr;   // the shape of the first input
+  const SymShape* out = nullptr;  // the shape of the first output
   size_t axes() const { return in->size() - 2; }
   bool same() const { return window.same(); }
   int64_t reach(size_t i) const { return window.reach(i, kernel[i]); }
@@ -53,19 +53,19 @@ std::optional<Windowed> windowed(const View& view, const Node& n) {
   return w.window.counts_fit(w.axes()) ? std::optional(w) : std::nullopt;
 }
 
-/// The pads of an axis together, where the difference of two sizes is a number.
+/// Returns the sum of the pads of an axis, if the difference of two sizes is a number.
 std::optional<int64_t> difference(const Dim& wanted, const Dim& there) { return (wanted - there).value(); }
 
-/// What windows reach beyond the image. With stride 1 that does not depend on its size, nor where the size is
-/// known to be a multiple of the stride.
+/// Returns how far windows reach beyond the image. With stride 1, or a size that is known to be a multiple of
+/// the stride, this does not depend on the size.
 std::optional<int64_t> missing(const Windowed& w, size_t i) {
   const Dim stride(w.window.stride(i)), &in = (*w.in)[i + 2];
   const auto total = difference((ceil_div(in, stride) - Dim(1)) * stride + Dim(w.reach(i)), in);
   return total ? std::optional(std::max<int64_t>(0, *total)) : std::nullopt;
 }
 
-/// What a transposed convolution makes too much of. Nothing where it makes less than is wanted: pads cannot
-/// be negative.
+/// Returns by how much the result of a transposed convolution is too large; nothing if it is too small: pads
+/// cannot be negative.
 std::optional<int64_t> excess(const Windowed& w, const Ints& output_padding, size_t i) {
   const Dim made = ((*w.in)[i + 2] - Dim(1)) * Dim(w.window.stride(i)) +
                    Dim(w.reach(i) + (output_padding.empty() ? 0 : output_padding[i]));

@@ -1,6 +1,6 @@
-// What follows a convolution, or a transposed one, and scales or shifts whole channels by constants goes into
-// its weights and its bias. The arithmetic is left to constant folding, and is only proposed where it is done
-// in the precision that the convolution has.
+// Scales and shifts of whole channels by constants, behind a convolution or a transposed one, are folded into
+// its weights and its bias. The arithmetic is left to constant folding, and is only proposed if it is done in
+// the precision of the convolution.
 #include "ops/norm/norm.h"
 #include "passes/patterns.h"
 #include "tensor/element.h"
@@ -8,7 +8,7 @@
 namespace lathe {
 namespace {
 
-/// A convolution of constant weights that one reader alone wants.
+/// A convolution of constant weights that has one reader.
 class Convolution {
  public:
   static std::optional<Convolution> of(const View& view, ValueId v) {
@@ -38,8 +38,7 @@ class Convolution {
   ValueId bias() const { return node_->inputs.size() > 2 ? node_->inputs[2] : no_id; }
   DataType type() const { return view_.type(weights()).elem; }
 
-  /// One number for each filter, as something to calculate with: [M], from [1, M, 1, 1], [M, 1, 1] or one
-  /// element.
+  /// Returns [M], one number for each filter, from a constant [1, M, 1, 1], [M, 1, 1] or of one element.
   std::optional<ValueId> per_filter(Patch& p, ValueId v) const {
     const Tensor* t = view_.constant(v);
     const size_t rank = column_.size();
@@ -54,11 +53,11 @@ class Convolution {
     const ValueId flat = p.add("Reshape", {v, p.add_constant("filters", ints({found}))});
     return found == filters_ ? flat : p.add("Expand", {flat, p.add_constant("filters", ints({filters_}))});
   }
-  /// Weights times (or over) [M].
+  /// Weights times (or divided by) [M].
   ValueId scaled_weights(Patch& p, ValueId by, std::string op = "Mul") const {
     return p.add(std::move(op), {weights(), p.add("Reshape", {by, p.add_constant("column", ints(column_))})});
   }
-  /// The convolution with others instead of the node that reads it.
+  /// Replaces the reader of the convolution by the convolution with other weights and bias.
   Patch replaced(Patch p, NodeId reader, ValueId weights, ValueId bias) const {
     std::vector<ValueId> inputs{node_->inputs[0], weights};
     if (bias != no_id) inputs.push_back(bias);
@@ -98,7 +97,7 @@ std::optional<Patch> conv_batch_normalization(const View& view, NodeId id) {
   return conv->replaced(std::move(p), id, weights, bias);
 }
 
-/// Mul in either order; Div by what is constant.
+/// Folds Mul in either order, and Div by a constant.
 std::optional<Patch> scale_conv(const View& view, NodeId id) {
   const Node& n = view.node(id);
   for (size_t i : {size_t{0}, size_t{1}}) {
@@ -115,7 +114,7 @@ std::optional<Patch> scale_conv(const View& view, NodeId id) {
   return std::nullopt;
 }
 
-/// Add and Sub in either order.
+/// Folds Add and Sub in either order.
 std::optional<Patch> shift_conv(const View& view, NodeId id) {
   const Node& n = view.node(id);
   for (size_t i : {size_t{0}, size_t{1}}) {

@@ -1,6 +1,6 @@
-// What follows a product with constant weights and scales its columns by constants goes into the weights, and
+// Scales of columns by constants, behind a product with constant weights, are folded into the weights, and
 // into the bias that was added in between. The arithmetic is left to constant folding, and is only proposed
-// where it is done in the precision that the product has.
+// if it is done in the precision of the product.
 #include <array>
 
 #include "ops/norm/norm.h"
@@ -37,7 +37,7 @@ std::optional<Product> constant_product(const View& view, ValueId v) {
   found.x = n->inputs[0];
   found.weights = n->inputs[1];
   const DataType t = view.type(found.weights).elem;
-  // Weights that others read as well would be there twice.
+  // Weights that others read as well would be stored twice.
   if (!view.is_constant(found.weights) || !view.read_once(found.weights) ||
       (found.bias != no_id && !view.is_constant(found.bias)) ||
       (t != DataType::float32 && t != DataType::float64))
@@ -45,7 +45,7 @@ std::optional<Product> constant_product(const View& view, ValueId v) {
   return found;
 }
 
-/// One number, or one for each column: [N], [1, N], [1, 1, N]. As a row, or nothing.
+/// Returns one number, or one for each column ([N], [1, N], [1, 1, N]), as a row; else nothing.
 std::optional<ValueId> row(const View& view, Patch& p, ValueId v, const Product& of) {
   const Tensor* t = view.constant(v);
   const int64_t columns = view.constant(of.weights)->dim(of.trans_b() ? 0 : 1);
@@ -123,7 +123,7 @@ std::optional<Patch> matmul_batch_normalization(const View& view, NodeId id) {
   return p;
 }
 
-/// x times a number, where x is multiplied with constants already, by itself or as the scale of a
+/// Returns x times a number, if x is multiplied with constants already, by a Mul or as the scale of a
 /// normalization: those are few numbers, weights of a product many.
 std::optional<ValueId> scaled_constants(const View& view, Patch& p, ValueId x, ValueId by, double factor) {
   if (!view.read_once(x)) return std::nullopt;
@@ -153,8 +153,8 @@ std::optional<ValueId> scaled_constants(const View& view, Patch& p, ValueId x, V
   return std::nullopt;
 }
 
-/// Factors of the operands: into constants that an operand is multiplied with, into weights, else behind the
-/// product, where they cost nothing. In float32, whose range is wide enough for either order.
+/// Moves factors of the operands into constants that an operand is multiplied with, into weights, or behind
+/// the product, where they cost nothing. Only in float32, whose range is wide enough for either order.
 std::optional<Patch> scale_in_front(const View& view, NodeId id) {
   const Node& n = view.node(id);
   if (view.type(n.outputs[0]).elem != DataType::float32) return std::nullopt;
@@ -189,7 +189,7 @@ std::optional<Patch> scale_in_front(const View& view, NodeId id) {
   return p;
 }
 
-/// Gemm without a bias, and a constant that is added.
+/// Makes a constant that is added to a Gemm without a bias its bias.
 std::optional<Patch> gemm_bias(const View& view, NodeId id) {
   const Node& n = view.node(id);
   if (n.inputs.size() != 2) return std::nullopt;

@@ -1,5 +1,5 @@
-// A Pad in front of an operator with windows goes into its pads, where what is filled in makes the same of
-// it: zeros for convolutions, zeros that are counted for averages, nothing above what there is for maxima.
+// A Pad in front of an operator with windows is folded into its pads, if its filling has the same effect:
+// zeros for convolutions, zeros that are counted for averages, nothing above the elements for maxima.
 #include <algorithm>
 #include <limits>
 
@@ -11,8 +11,8 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// What a Pad with a constant adds to each spatial axis: beginnings, then ends. Nothing where it takes away,
-/// or touches the batch or the channels.
+/// Returns what a Pad with a constant adds to each spatial axis: beginnings, then ends. Returns nothing if it
+/// removes elements, or changes the batch or the channels.
 std::optional<Ints> spatial_pads(const View& view, const Node& pad) {
   const auto rank = view.rank(pad.inputs[0]);
   const auto added = view.integers(pad.inputs[1]);
@@ -31,7 +31,7 @@ std::optional<Ints> spatial_pads(const View& view, const Node& pad) {
   for (size_t i = 0; i < added->size(); ++i) {
     int64_t axis = axes[i % axes.size()];
     if (axis < 0) axis += size;
-    // More than operators with windows take is left to the Pad.
+    // Pads that are too large for operators with windows stay.
     if ((*added)[i] < 0 || (*added)[i] > INT32_MAX / 2 || (axis < 2 && (*added)[i] != 0) || axis >= size)
       return std::nullopt;
     if (axis >= 2) pads[(i < axes.size() ? 0 : *rank - 2) + static_cast<size_t>(axis) - 2] += (*added)[i];
@@ -39,7 +39,7 @@ std::optional<Ints> spatial_pads(const View& view, const Node& pad) {
   return pads;
 }
 
-/// What is filled in; nothing where nobody knows.
+/// Returns the number that is filled in; nothing if it is not known.
 std::optional<double> filling(const View& view, const Node& pad) {
   if (pad.inputs.size() < 3 || pad.inputs[2] == no_id) return 0;
   return view.uniform(pad.inputs[2]);
@@ -53,7 +53,7 @@ bool never_negative(const View& view, ValueId v) {
   return least && *least >= 0;
 }
 
-/// Whether every window lies on some element that is not padding.
+/// Returns whether every window covers some element that is not padding.
 bool windows_reach_in(const Windowing& w, const Ints& kernel, const Ints& pads) {
   if (kernel.size() * 2 != pads.size()) return false;
   for (size_t i = 0; i < pads.size(); ++i)

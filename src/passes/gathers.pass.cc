@@ -1,21 +1,21 @@
-// Gathers by known indices that follow each other are slices, which need no copy where the axis is the first;
-// so are all elements of an axis one by one: a Split.
+// Gathers by known indices that follow each other become slices, which need no copy along the first axis.
+// Gathers of all elements of an axis, one by one, become a Split.
 #include "passes/patterns.h"
 
 namespace lathe {
 namespace {
 
-/// What a Gather takes by known indices along an axis of known size.
+/// The elements that a Gather takes by known indices along an axis of known size.
 struct Taken {
   int64_t axis = 0, size = 0;    // from the front
   std::vector<int64_t> indices;  // from 0 on
-  bool scalar = false;           // the axis goes
+  bool scalar = false;           // the axis is removed
 };
 std::optional<Taken> taken(const View& view, const Node& n) {
   const auto& shape = view.type(n.inputs[0]).shape;
   const auto rank = view.rank(n.inputs[1]);
   auto indices = view.integers(n.inputs[1]);
-  // Lists of sizes are gathered from by the ways that shapes are found.
+  // Gathers from lists stay: inference of shapes follows them.
   if (!shape || shape->size() < 2 || !rank || *rank > 1 || !indices || indices->empty()) return std::nullopt;
   Taken t;
   t.axis = n.attributes.get<int64_t>("axis", 0);
@@ -47,8 +47,8 @@ std::optional<Patch> slice(const View& view, NodeId id) {
   return p;
 }
 
-/// Every reader of a value gathers one element of the same axis, and together they take all: parts of a
-/// Split.
+/// If all readers of a value gather one element of the same axis, and together they take all, they become
+/// parts of a Split.
 std::optional<Patch> split_gathers(const View& view, NodeId id) {
   const ValueId x = view.node(id).inputs[0];
   const auto first = taken(view, view.node(id));

@@ -1,5 +1,5 @@
-// MatMul of matrices followed by Add is Gemm, and so is MatMul with transposed weights; Transpose in
-// front of Gemm is one of its attributes, and behind it, too, where the operands change places.
+// MatMul of matrices followed by Add becomes Gemm, and so does MatMul with transposed weights. A Transpose in
+// front of Gemm becomes an attribute, and so does one behind it, with exchanged operands.
 #include "passes/transposed_weights.h"
 
 namespace lathe {
@@ -70,7 +70,7 @@ std::optional<Patch> transposed_result(const View& view, NodeId id) {
   return p;
 }
 
-/// The anchor is the MatMul. Folding leaves the Transpose to this (compiler/fold.cc).
+/// The anchor is the MatMul. Folding leaves the Transpose to this pass (compiler/fold.cc).
 std::optional<Patch> of_transposed(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const auto uses = [&](ValueId v) -> const std::vector<Use>& { return view.uses(v); };

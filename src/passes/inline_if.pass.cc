@@ -1,5 +1,5 @@
-// An If whose condition is known runs the same branch in every run: that branch's nodes take its place.
-// Exporters that trace shapes write them around every squeeze of an axis whose size they did not know.
+// An If whose condition is known runs the same branch in every run: that branch's nodes replace it. Exporters
+// that trace shapes write such an If around every squeeze of an axis of unknown size.
 #include <map>
 #include <set>
 
@@ -8,8 +8,8 @@
 namespace lathe {
 namespace {
 
-/// Nodes that a patch can add, of constants that can move: no bodies of their own, no weights that may be
-/// exchanged.
+/// Returns whether a patch can add the nodes and constants of a branch: nodes have no bodies of their own,
+/// and constants are no weights that may be exchanged.
 bool can_move(const View& view, const Graph& branch) {
   for (NodeId id : branch.order()) {
     const Node& n = branch.node(id);
@@ -51,8 +51,8 @@ std::optional<Patch> take_branch(const View& view, NodeId id) {
         p.add_node(inner.op, std::move(inputs), inner.outputs.size(), inner.attributes, inner.domain);
     for (size_t i = 0; i < outputs.size(); ++i) moved[inner.outputs[i]] = outputs[i];
   }
-  // Results keep their names, whatever the branch called them and however often it gives one. Identity passes
-  // no sequences of maps: those are what a node of the branch makes, or the If stays.
+  // Results keep their names, whatever the branch called them, and may be the same value several times.
+  // Identity supports no sequences of maps: a node of the branch makes those, or the If stays.
   std::set<ValueId> given;
   for (size_t i = 0; i < n.outputs.size(); ++i) {
     if (n.outputs[i] == no_id) continue;

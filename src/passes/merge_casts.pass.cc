@@ -4,7 +4,7 @@
 namespace lathe {
 namespace {
 
-/// Whether every value of `from` exists in `to`.
+/// Returns whether every value of `from` exists in `to`.
 bool lossless(DataType from, DataType to) {
   if (from == to) return true;
   const bool float_from = is_float(from), float_to = is_float(to);

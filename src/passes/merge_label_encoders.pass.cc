@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-/// Values that the second encoder finds again, one by one; floats are not compared here.
+/// The second encoder as a function of the values that it looks up; floats are not compared here.
 template <class Middle, class To>
 struct Second {
   Second(const std::vector<Middle>& keys, const std::vector<To>& values, To otherwise)
@@ -26,7 +26,7 @@ struct Second {
 
 bool is_encoder(const Node& n) { return n.op == "LabelEncoder" && n.domain == "ai.onnx.ml"; }
 
-/// The values and the default of both, given those of the first and a second of this kind.
+/// Sets the values and the default of the merged encoder, from those of the first and the second.
 template <class Middle, class To>
 void lead_on(Attributes& a, const std::vector<Middle>& first, const Middle& first_default,
              const Second<Middle, To>& second, std::string values, std::string otherwise) {

@@ -1,4 +1,4 @@
-// Transpose after Transpose, Reshape after whatever else only changes the shape.
+// Merges a Transpose with one before it, and a Reshape with any change of shape before it.
 #include <algorithm>
 
 #include "ops/transpose/transpose.h"
@@ -20,14 +20,14 @@ std::optional<Patch> merge_transposes(const View& view, NodeId id) {
   const bool undone = std::ranges::is_sorted(perm);
   Attributes attributes;
   if (!undone) attributes.set("perm", std::move(perm));
-  // Not nothing: it may be an output of the graph.
+  // An Identity remains: it may make an output of the graph.
   p.replace_uses(outer.outputs[0],
                  p.add(undone ? "Identity" : "Transpose", {inner->inputs[0]}, std::move(attributes)));
   p.remove(id);
   return p;
 }
 
-/// Two changes of shape whose result has the first shape again.
+/// Removes two changes of shape whose result has the first shape again.
 std::optional<Patch> undo_reshapes(const View& view, NodeId id) {
   const Node& outer = view.node(id);
   const NodeId at = view.producer(outer.inputs[0]);
@@ -43,7 +43,7 @@ std::optional<Patch> merge_reshapes(const View& view, NodeId id) {
   if (at == no_id) return std::nullopt;
   const Node& inner = view.node(at);
   if (!keeps_order(inner)) return std::nullopt;
-  // A 0 would be copied from the shape in between.
+  // A 0 would copy a size from the shape in between.
   const auto shape = view.integers(outer.inputs[1]);
   if (!shape || std::ranges::count(*shape, 0)) return std::nullopt;
   Patch p("the shape in between does not matter");

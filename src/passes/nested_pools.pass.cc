@@ -1,5 +1,5 @@
-// MaxPools of one image by windows of several sizes, as spatial pyramids are: the greater windows are windows
-// over what the smaller ones have found. 5, 9 and 13 pixels each way look at 75 instead of 275.
+// MaxPools of one image by windows of several sizes, as in spatial pyramids: larger windows become windows
+// over the results of smaller ones. With 5, 9 and 13 pixels each way 75 pixels are read instead of 275.
 #include "passes/patterns.h"
 
 namespace lathe {
@@ -7,7 +7,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// A pool that leaves an image as large as it is.
+/// A pool that keeps the size of an image.
 struct Pool {
   Ints kernel, pads;
 };
@@ -25,7 +25,7 @@ std::optional<Pool> pool_of(const Node& n) {
   return p;
 }
 
-/// What is left of a pool over what another has found; nothing where that has seen something else.
+/// Returns the pool that makes `whole` of the results of `found`; nothing if there is none.
 std::optional<Pool> rest(const Pool& whole, const Pool& found) {
   if (whole.kernel.size() != found.kernel.size() || whole.kernel == found.kernel) return std::nullopt;
   Pool r = whole;

@@ -1,4 +1,4 @@
-// What decomposed normalizations have in common.
+// Patterns that decomposed normalizations share.
 #pragma once
 
 #include "passes/patterns.h"
@@ -12,7 +12,7 @@ struct Deviation {
   int64_t axis = 0;
 };
 
-/// Where `v` is its square.
+/// Matches `v` as the square of a deviation.
 inline std::optional<Deviation> variance(const View& view, ValueId v) {
   const Node* sum = view.made_by(v, "Add");
   const auto plus = sum ? with_number(view, *sum) : std::nullopt;
@@ -20,7 +20,7 @@ inline std::optional<Deviation> variance(const View& view, ValueId v) {
   return square ? std::optional(Deviation{square->x, plus->number, square->axis}) : std::nullopt;
 }
 
-/// Where `v` is the square of that to the power of `exponent`.
+/// Matches `v` as the square of a deviation, raised to `exponent`.
 inline std::optional<Deviation> power_of_variance(const View& view, ValueId v, double exponent) {
   const Node* pow = view.made_by(v, "Pow");
   return pow && view.uniform(pow->inputs[1]) == exponent ? variance(view, pow->inputs[0]) : std::nullopt;
@@ -31,7 +31,7 @@ inline std::optional<Deviation> deviation(const View& view, ValueId v) {
   return power_of_variance(view, v, 0.5);
 }
 
-/// Where `v` is 1 over it.
+/// Matches `v` as 1 over a deviation.
 inline std::optional<Deviation> inverse_deviation(const View& view, ValueId v) {
   if (const Node* inverse = view.made_by(v, "Reciprocal")) return deviation(view, inverse->inputs[0]);
   if (const Node* inverse = view.made_by(v, "Div"))
@@ -39,7 +39,7 @@ inline std::optional<Deviation> inverse_deviation(const View& view, ValueId v) {
   return power_of_variance(view, v, -0.5);
 }
 
-/// Whether a is b, or one is p - q and the other q - p: their squares are the same.
+/// Returns whether a is b, or one is p - q and the other q - p: their squares are the same.
 inline bool same_magnitude(const View& view, ValueId a, ValueId b) {
   if (a == b) return true;
   const Node *one = view.made_by(a, "Sub"), *other = view.made_by(b, "Sub");
@@ -67,8 +67,8 @@ inline ValueId centered(const View& view, ValueId v, int64_t axis) {
   return average && average->x == sub->inputs[0] && average->axis == axis ? average->x : no_id;
 }
 
-/// The operators keep their statistics in float32, as kernels do with the operators of the pattern in these
-/// types.
+/// Returns whether the operators compute as kernels do with the operators of the pattern: statistics in
+/// float32 for these types.
 inline bool computes_alike(const View& view, ValueId x) { return fits_float32(view.type(x).elem); }
 
 }  // namespace lathe

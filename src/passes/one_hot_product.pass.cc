@@ -1,5 +1,5 @@
-// Rows of a table that are picked by a product with rows of zeros and a one, as embeddings of TensorFlow and
-// networks over characters are: a Gather. What is no index has no one, and gives zeros.
+// Rows of a table that are picked by a product with rows of zeros and a one, as in embeddings of TensorFlow
+// and networks over characters, become a Gather. A row without a one, for an invalid index, gives zeros.
 #include <cmath>
 #include <cstring>
 
@@ -27,7 +27,7 @@ std::optional<Picked> picked(const View& view, ValueId v) {
   return depth ? std::optional(Picked{n->inputs[0], *depth}) : std::nullopt;
 }
 
-/// Others times zero would not be zero.
+/// Returns whether all elements are finite: others times zero would not be zero.
 bool all_finite(const Tensor& t) {
   for (int64_t i = 0; i < t.size(); ++i)
     if (!std::isfinite(load_double(t, i))) return false;

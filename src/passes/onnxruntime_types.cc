@@ -9,7 +9,7 @@
 namespace lathe {
 namespace {
 
-/// From an opset on: the types that a type variable may be, where those are not all of the standard's.
+/// By the opset from which they apply: the types of a type variable, if they are not all of the standard's.
 using Restrictions = std::map<std::string, std::vector<std::string>, std::less<>>;
 using Table = std::map<std::string, std::map<int, Restrictions>, std::less<>>;
 

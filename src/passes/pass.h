@@ -1,6 +1,6 @@
-// What a pass is: a rewrite that looks at one node and proposes a patch. The driver (driver.h) applies it and
-// checks what it did. A pass does no arithmetic on weights: it adds the nodes that do it, and constant
-// folding computes them, so that the weight program knows every stored array's origin.
+// A pass is a rewrite that looks at one node and proposes a patch. The driver (driver.h) applies it and
+// checks the result. A pass does no arithmetic on weights: it adds the nodes that do it, and constant folding
+// computes them, so that the weight program knows every stored array's origin.
 //
 // One file a rewrite, src/passes/<name>.pass.cc, with `void pass_<name>(PassList&)`; the build finds it.
 #pragma once
@@ -17,10 +17,10 @@
 
 namespace lathe {
 
-/// Constants that may hold something else later, by address: weights of the file where they may be exchanged.
+/// Constants that may be exchanged later, by address: weights of the file.
 using Exchangeable = std::set<const Value*>;
 
-/// A graph as passes see it: with who reads what, and what is known of contents.
+/// A graph as passes see it: with the readers of values and their known contents.
 class View {
  public:
   View(const Graph& graph, const UseIndex& uses, const InferState& state, const SchemaCatalog& schemas,
@@ -36,7 +36,7 @@ class View {
   const Graph& graph() const { return graph_; }
   const Node& node(NodeId n) const { return graph_.node(n); }
   const OpSchema* schema(const Node& n) const { return schemas_.find(n.domain, n.op); }
-  /// Of ai.onnx.
+  /// True if the node is this operator of ai.onnx.
   static bool is(const Node& n, std::string_view op) { return n.op == op && n.domain.empty(); }
   NodeId producer(ValueId v) const { return v == no_id ? no_id : graph_.value(v).producer; }
   /// The node of this operator that makes `v` as its first output; null when something else does.
@@ -44,14 +44,14 @@ class View {
 
   const ValueType& type(ValueId v) const;
   std::optional<size_t> rank(ValueId v) const;
-  /// Both tensors, known, and equal in element type and shape.
+  /// True if both are tensors of known types, equal in element type and shape.
   bool same_type(ValueId a, ValueId b) const;
 
   const std::vector<Use>& uses(ValueId v) const { return uses_.of(v); }
   bool is_output(ValueId v) const { return graph_.is_output(v); }
   /// Returns whether the graph is saved for other runtimes, of which some do not accept all of the standard.
   bool for_others() const { return for_others_; }
-  /// Read once, by an input of a node of this graph; not an output of it.
+  /// True if the value is read once, by an input of a node of this graph, and is not an output of it.
   bool read_once(ValueId v) const {
     return uses(v).size() == 1 && uses(v)[0].input != UINT32_MAX && !is_output(v);
   }
@@ -61,18 +61,18 @@ class View {
   bool is_constant(ValueId v) const { return constant(v) != nullptr; }
   /// A constant whose elements a rewrite may depend on; null also for weights that may be exchanged later.
   const Tensor* contents(ValueId v) const;
-  /// Is it a weight that may hold something else later?
+  /// Returns whether it is a weight that may be exchanged later.
   bool is_exchangeable(const std::shared_ptr<const Value>& constant) const {
     return exchangeable_.contains(constant.get());
   }
   /// The first constant of the graph whose contents are those of constant `v`; else `v` itself.
   ValueId first_like(ValueId v) const;
-  /// The number that all elements of a (small) constant are.
+  /// The number that all elements of a (small) constant equal.
   std::optional<double> uniform(ValueId v) const;
-  /// The elements of a small integer tensor, computed or constant, where all are known numbers. Nothing for
-  /// weights that may be exchanged: they are none that shape inference depends on.
+  /// The elements of a small integer tensor, computed or constant, if all are known numbers. Nothing for
+  /// weights that may be exchanged: shape inference does not depend on them.
   std::optional<std::vector<int64_t>> integers(ValueId v) const;
-  /// The same where some are known by their symbols only.
+  /// The same, if some are known by their symbols only.
   std::optional<std::vector<Dim>> sizes(ValueId v) const;
 
  private:
@@ -92,14 +92,14 @@ struct Pass {
   std::vector<std::string_view> anchors;  // operators of ai.onnx that it looks at; empty: every node
   /// A patch, or nothing. `anchor` is alive.
   std::optional<Patch> (*propose)(const View& view, NodeId anchor);
-  /// False: runs only where it is switched on by name, for kernels do not yet make it worth while.
+  /// False: runs only if it is switched on by name, because kernels do not yet make it worthwhile.
   bool by_default = true;
-  /// What it makes agrees with what it replaces wherever that gives finite numbers of finite numbers.
+  /// Its results agree with those that it replaces wherever these are finite for finite inputs.
   bool finite_only = false;
-  /// It sees to it itself that a run still refuses what the nodes that it removes refused: the driver
-  /// declines patches that leave out a change of shape which might be refused (checks.h).
+  /// The pass itself makes sure that a run still refuses what the removed nodes refused. Of other passes the
+  /// driver declines patches that leave out a change of shape which might be refused (checks.h).
   bool keeps_checks = false;
-  /// It makes what kernels here do faster, and others do not: not for models that are written.
+  /// Its results are faster with this library's kernels only: it does not run for models that are saved.
   bool for_own_kernels = false;
 };
 
@@ -107,8 +107,8 @@ using PassList = std::vector<Pass>;
 /// In the order of their files' names. Immutable.
 const PassList& all_passes();
 
-/// The node goes, and its readers take `by` instead. Nothing where its output is one of the graph's: the
-/// names of outputs are a promise.
+/// Removes the node, whose readers read `by` instead. Returns nothing if it makes an output of the graph:
+/// outputs keep their names.
 std::optional<Patch> forward(const View& view, NodeId node, ValueId by, std::string reason);
 
 }  // namespace lathe

@@ -23,12 +23,12 @@ inline Tensor ints(std::vector<int64_t> list) {
   return Tensor::from<int64_t>({static_cast<int64_t>(list.size())}, list);
 }
 
-/// Does float32 hold its numbers? Kernels calculate in it.
+/// Returns whether float32 holds the type's numbers; kernels calculate in it.
 inline bool fits_float32(DataType t) {
   return t == DataType::float32 || t == DataType::float16 || t == DataType::bfloat16;
 }
 
-/// Where the axes of a Transpose come from; empty when the rank is not known.
+/// Returns the axes that those of a Transpose come from; empty if the rank is not known.
 inline std::vector<int64_t> order_of(const View& view, const Node& transpose) {
   const auto rank = view.rank(transpose.inputs[0]);
   if (!rank) return {};
@@ -43,13 +43,13 @@ inline ValueId add_transpose(Patch& p, ValueId x, std::vector<int64_t> perm) {
   return p.add("Transpose", {x}, std::move(a));
 }
 
-/// Whether the node changes the shape alone.
+/// Returns whether the node only changes the shape.
 inline bool keeps_order(const Node& n) {
   return View::is(n, "Reshape") || View::is(n, "Flatten") || View::is(n, "Squeeze") ||
          View::is(n, "Unsqueeze");
 }
 
-/// Of one operand, each element by itself.
+/// Returns whether the operator has one operand, and works on each element by itself.
 inline bool is_elementwise(const Node& n) {
   static const std::set<std::string_view> one = {"Abs",
                                                  "Acos",
@@ -95,7 +95,7 @@ inline bool is_elementwise(const Node& n) {
   return n.domain.empty() && one.contains(n.op);
 }
 
-/// Whether operands are broadcast against each other, and that is all that axes mean.
+/// Returns whether operands are broadcast against each other, and axes have no other meaning.
 inline bool broadcasts(const Node& n) {
   static const std::set<std::string_view> several = {
       "Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max",
@@ -103,13 +103,13 @@ inline bool broadcasts(const Node& n) {
   return n.domain.empty() && n.inputs.size() >= 2 && several.contains(n.op);
 }
 
-/// Of a commutative node: the input that is not `one`; no_id when `one` is not among its two inputs.
+/// Returns the input of a commutative node that is not `one`; no_id if `one` is not among its two inputs.
 inline ValueId other_input(const Node& n, ValueId one) {
   if (n.inputs.size() != 2) return no_id;
   return n.inputs[0] == one ? n.inputs[1] : n.inputs[1] == one ? n.inputs[0] : no_id;
 }
 
-/// A constant number next to something: of x * c or c * x.
+/// An operand and a constant number, as in x * c or c * x.
 struct WithNumber {
   ValueId x = no_id;
   double number = 0;
@@ -121,7 +121,7 @@ inline std::optional<WithNumber> with_number(const View& view, const Node& n) {
   return std::nullopt;
 }
 
-/// x where `v` is x times a constant number, over and over; `factor` becomes their product.
+/// Returns x if `v` is x times constant numbers, one after the other; `factor` is multiplied by them.
 inline ValueId without_factors(const View& view, ValueId v, double& factor) {
   for (;;) {
     const NodeId at = view.producer(v);
@@ -135,8 +135,8 @@ inline ValueId without_factors(const View& view, ValueId v, double& factor) {
   }
 }
 
-/// How far a constant may be from the number that it approximates, as a share: models round theirs to their
-/// type, and people write 0.7071, 0.79788 or 0.16667. A product of two or three of them is meant.
+/// The share by which a constant may differ from the number that it approximates: models round theirs to
+/// their type, and people write 0.7071, 0.79788 or 0.16667. It covers a product of two or three of them.
 inline double rounding_of(DataType type) {
   return type == DataType::float16 ? 2e-3 : type == DataType::bfloat16 ? 1e-2 : 3e-5;
 }
@@ -144,10 +144,11 @@ inline bool about(double got, double want, double relative) {
   return std::abs(got - want) <= relative * std::abs(want);
 }
 
-/// Of all elements; infinite where one is not finite.
+/// Returns the greatest magnitude of all elements; infinite if one is not finite.
 inline double greatest_magnitude(const Tensor& t) {
   if (t.type() == DataType::float32) {
-    // As whole numbers, which are in the same order: weights are many, and may be at any address.
+    // Bits are compared as integers, which are in the same order: weights are many, and may be at any
+    // address.
     uint32_t most = 0;
     for (int64_t i = 0; i < t.size(); ++i) {
       uint32_t bits;
@@ -166,10 +167,10 @@ inline double greatest_magnitude(const Tensor& t) {
   return most;
 }
 
-/// May constants, weights or a bias, be multiplied with (or divided by) the numbers `by` ahead of a run,
-/// instead of what is computed from them in it? Only where all numbers are finite and stay so, and where none
-/// of the scales takes all digits away: 0 times infinity is NaN, and a term of 0 would be one. What may be
-/// exchanged later is not looked at.
+/// Returns whether constants, weights or a bias, may be multiplied with (or divided by) the numbers `by`
+/// ahead of a run, instead of the results that the run computes from them. All numbers must be finite and
+/// stay so, and no scale may take all digits away: a weight that becomes 0 makes NaN of an infinite input.
+/// Constants that may be exchanged later are not checked.
 inline bool scales_well(const View& view, std::initializer_list<ValueId> constants,
                         std::span<const double> by, bool divides = false) {
   double most = 0;
@@ -189,14 +190,14 @@ inline bool scales_well(const View& view, std::initializer_list<ValueId> constan
     return scale == 0 || most == 0 || (made <= greatest && made >= least * 0x1p24);
   });
 }
-/// The elements of a constant; none where it may be exchanged.
+/// The elements of a constant; none if it may be exchanged.
 inline std::vector<double> numbers_of(const View& view, ValueId v) {
   std::vector<double> numbers;
   if (const Tensor* t = view.contents(v))
     for (int64_t i = 0; i < t->size(); ++i) numbers.push_back(load_double(*t, i));
   return numbers;
 }
-/// What BatchNormalization multiplies each channel with; none where it may be exchanged.
+/// Returns the factors of BatchNormalization for the channels; none if they may be exchanged.
 inline std::vector<double> normalization_scales(const View& view, const Node& n, double epsilon) {
   std::vector<double> scales = numbers_of(view, n.inputs[1]);
   const std::vector<double> variances = numbers_of(view, n.inputs[4]);
@@ -247,7 +248,7 @@ inline std::optional<Shape> last_sizes(const View& view, ValueId x, int64_t axis
   return sizes;
 }
 
-/// Is `v` such a reduction, a sum, times 1 over the number of what it adds up?
+/// Matches `v` as such a reduction, a sum, times 1 over the number of summed elements.
 inline std::optional<Reduced> sum_over_count(const View& view, ValueId v, std::string_view op) {
   double factor = 1;
   const ValueId sum = without_factors(view, v, factor);
@@ -261,7 +262,7 @@ inline std::optional<Reduced> mean(const View& view, ValueId v) {
   return r ? r : sum_over_count(view, v, "ReduceSum");
 }
 
-/// Of squares of x.
+/// Matches `v` as the mean of squares of x.
 inline std::optional<Reduced> mean_square(const View& view, ValueId v) {
   if (const auto r = sum_over_count(view, v, "ReduceSumSquare")) return r;
   const auto r = mean(view, v);
@@ -269,8 +270,8 @@ inline std::optional<Reduced> mean_square(const View& view, ValueId v) {
   return x == no_id ? std::nullopt : std::optional(Reduced{x, r->axis});
 }
 
-/// Whether `v` is a constant whose shape is that of the last axes of x, from `axis` on: what the scale of a
-/// normalization must be.
+/// Returns whether `v` is a constant whose shape is that of the last axes of x, from `axis` on, as the scale
+/// of a normalization must be.
 inline bool covers_last_axes(const View& view, ValueId v, ValueId x, int64_t axis) {
   const Tensor* t = view.constant(v);
   const auto& shape = view.type(x).shape;

@@ -1,4 +1,4 @@
-// Expressions as polynomials: what they come to, whatever the order in which exporters add and multiply.
+// Expressions as polynomials, whatever the order in which exporters add and multiply.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct Polynomial {
       for (size_t j = 0; j < f_powers; ++j) c[i][j] += o.c[i][j];
     return *this;
   }
-  /// Nothing when the product has powers that are too high.
+  /// Returns nothing if the product has powers that are too high.
   static std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b) {
     Polynomial p;
     for (size_t i = 0; i < x_powers; ++i)
@@ -39,7 +39,7 @@ struct Polynomial {
           }
     return p;
   }
-  /// Whether the numbers are the same but for their rounding to elements of this type.
+  /// Returns whether the numbers are the same but for their rounding to elements of this type.
   bool is_about(const Polynomial& want, DataType type) const {
     for (size_t i = 0; i < x_powers; ++i)
       for (size_t j = 0; j < f_powers; ++j)
@@ -53,7 +53,7 @@ class PolynomialReader {
  public:
   PolynomialReader(const View& view, ValueId x, ValueId f = no_id) : view_(view), x_(x), f_(f) {}
 
-  /// Nothing when `v` is no polynomial of the two, or a long one.
+  /// Returns nothing if `v` is not a polynomial of the two, or is a long one.
   std::optional<Polynomial> read(ValueId v) {
     steps_ = 16;
     return expand(v);
@@ -107,7 +107,7 @@ class PolynomialReader {
   int steps_ = 0;
 };
 
-/// Values that the expression `v` is made of, and itself, the nearest first: what x may be.
+/// Returns the values that the expression `v` consists of, and itself, the nearest first: candidates for x.
 inline std::vector<ValueId> parts_of_expression(const View& view, ValueId v) {
   constexpr size_t most = 12;
   std::vector<ValueId> parts{v};
