@@ -1,5 +1,5 @@
-// Quantized tensors: what only moves elements is done to the integers, and integers that are turned into
-// floats and back stay as they are. Only with one scale for the tensor: others are tied to an axis.
+// Quantized tensors: operators that only move elements move the integers, and integers that are turned into
+// floats and back stay as they are. Only with one scale for the tensor: several are tied to an axis.
 #include <cmath>
 #include <limits>
 
@@ -22,15 +22,15 @@ ValueId zero_point(const Node& n) { return n.inputs.size() > 2 ? n.inputs[2] : n
 
 bool zero(const View& view, ValueId v) { return v == no_id || view.uniform(v) == 0.0; }
 
-/// Same scale and zero point. Equal constants are one, as share-constants leaves them.
+/// Compares scale and zero point. Equal constants are one, as share-constants leaves them.
 bool same_quant_params(const View& view, const Node& a, const Node& b) {
   if (a.inputs[1] != b.inputs[1]) return false;
   const ValueId x = zero_point(a), y = zero_point(b);
   return x == y || (zero(view, x) && zero(view, y));
 }
 
-/// Quantized anew, integers are themselves: (q - z) * s / s is an integer after rounding, unless the product
-/// leaves the range of floats.
+/// Integers that are quantized again stay the same: (q - z) * s / s is an integer after rounding, unless the
+/// product leaves the range of floats.
 std::optional<Patch> there_and_back(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Node* back = view.made_by(n.inputs[0], "DequantizeLinear");
@@ -43,14 +43,14 @@ std::optional<Patch> there_and_back(const View& view, NodeId id) {
   return forward(view, id, back->inputs[0], "integers that become themselves again");
 }
 
-/// Resize to the nearest pixel, which there always is.
+/// Returns whether the node is a Resize to the nearest pixel that never reads outside the image.
 bool repeats_pixels(const Node& n) {
   return View::is(n, "Resize") && n.attributes.get<std::string>("mode", "nearest") == "nearest" &&
          n.attributes.get<std::string>("coordinate_transformation_mode", "half_pixel") !=
              "tf_crop_and_resize";
 }
 
-/// Whether the node only moves elements of its first input.
+/// Returns whether the node only moves elements of its first input.
 bool moves(const Node& n) {
   for (const char* op : {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Gather",
                          "Expand", "Tile", "DepthToSpace", "SpaceToDepth"})
@@ -58,14 +58,14 @@ bool moves(const Node& n) {
   return repeats_pixels(n);
 }
 
-/// Makes the node with other first input.
+/// Adds the node with another first input.
 ValueId moved(Patch& p, const Node& n, ValueId x) {
   Operands inputs = n.inputs;
   inputs.set(0, x);
   return p.add(n.op, std::move(inputs), n.attributes);
 }
 
-/// DequantizeLinear after the movement; the anchor is what moves.
+/// Moves a DequantizeLinear behind the movement; the anchor is the movement.
 std::optional<Patch> sink_dequantize(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Node* dequantize = view.made_by(n.inputs[0], "DequantizeLinear");
@@ -80,8 +80,8 @@ std::optional<Patch> sink_dequantize(const View& view, NodeId id) {
   return p;
 }
 
-/// QuantizeLinear before the movement; the anchor is the QuantizeLinear. Expand, Tile and Resize make more of
-/// it, and DequantizeLinear stays in front of them.
+/// Moves a QuantizeLinear before the movement; the anchor is the QuantizeLinear. Expand, Tile and Resize
+/// enlarge tensors, so DequantizeLinear stays in front of them.
 std::optional<Patch> lift_quantize(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const NodeId at = view.producer(n.inputs[0]);
@@ -89,7 +89,7 @@ std::optional<Patch> lift_quantize(const View& view, NodeId id) {
       !narrow_integer(view.type(n.outputs[0]).elem))
     return std::nullopt;
   const Node& movement = view.node(at);
-  // Less is quantized after what takes a part.
+  // After a movement that takes a part there is less to quantize.
   if (View::is(movement, "Slice") || View::is(movement, "Gather")) return std::nullopt;
   Patch p(movement.op + " of integers");
   Operands inputs = n.inputs;
@@ -99,7 +99,7 @@ std::optional<Patch> lift_quantize(const View& view, NodeId id) {
   return p;
 }
 
-/// Concat of tensors with the same quantization parameters.
+/// Concatenates tensors with the same quantization parameters.
 std::optional<Patch> concat(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Node* first = nullptr;
@@ -122,7 +122,7 @@ std::optional<Patch> concat(const View& view, NodeId id) {
   return p;
 }
 
-/// What Relu or Clip lets through.
+/// The range that Relu or Clip passes.
 struct Bounds {
   double least, most;
 };
@@ -139,7 +139,8 @@ std::optional<Bounds> bounds(const View& view, ValueId v) {
   return least && most && *least <= *most ? std::optional(Bounds{*least, *most}) : std::nullopt;
 }
 
-/// Relu and Clip of what lies beyond the ends of the quantized range do nothing that saturation does not.
+/// A Relu or Clip whose bounds are beyond the ends of the quantized range does nothing that saturation does
+/// not.
 std::optional<Patch> clip(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const auto limits = bounds(view, n.inputs[0]);

@@ -1,13 +1,13 @@
-// Activations that are decomposed: a function of x (erf, tanh, a sigmoid, a Clip), and a polynomial of x and
-// what it gives. Of which order sums and products are written in nothing depends.
+// Decomposed activations: a function of x (erf, tanh, a sigmoid, a Clip), and a polynomial of x and its
+// result. The order of sums and products does not matter.
 #include "passes/polynomial.h"
 #include "tensor/element.h"
 
 namespace lathe {
 namespace {
 
-/// f(argument), and what is made of x and f: the numbers in front of 1, x, x², x³ in the argument; result is
-/// x f times `by`, and x times `rest`.
+/// f(argument) and the result: the factors of 1, x, x², x³ in the argument; the result is x f times `by`,
+/// plus x times `rest`.
 struct Variant {
   std::array<double, 4> argument;
   double by, rest;
@@ -25,7 +25,7 @@ Polynomial result_of(const Variant& s) {
   return p;
 }
 
-/// The value that is `result` of x and f, where nothing else reads f or the values between.
+/// Returns the node that makes `result` of x and f, if nothing else reads f or the values between.
 NodeId reader_that_makes(const View& view, ValueId x, ValueId f, const Polynomial& result) {
   PolynomialReader reader(view, x, f);
   ValueId v = f;
@@ -39,7 +39,7 @@ NodeId reader_that_makes(const View& view, ValueId x, ValueId f, const Polynomia
   return no_id;
 }
 
-/// Where x f is made of x and f.
+/// Returns the node that makes x f of x and f.
 NodeId product_of(const View& view, ValueId x, ValueId f) {
   return reader_that_makes(view, x, f, result_of({{}, 1, 0}));
 }
@@ -48,7 +48,7 @@ struct Found {
   ValueId x = no_id;
   NodeId end = no_id;
 };
-/// x, and the node that makes the result, where `f` is a function of `argument`.
+/// Returns x and the node that makes the result, if `f` is a function of `argument`.
 std::optional<Found> find(const View& view, ValueId argument, ValueId f, const Variant& s) {
   for (ValueId x : parts_of_expression(view, argument)) {
     const auto p = PolynomialReader(view, x).read(argument);
@@ -128,8 +128,7 @@ ValueId softplus_argument(const View& view, ValueId v) {
   return exp ? exp->inputs[0] : no_id;
 }
 
-/// x · tanh(softplus(x)), where it does not matter that e^x leaves the range of floats; the anchor is the
-/// Tanh.
+/// x · tanh(softplus(x)), for which overflow of e^x does not matter; the anchor is the Tanh.
 std::optional<Patch> mish(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const ValueId x = softplus_argument(view, n.inputs[0]);

@@ -1,9 +1,9 @@
 // Attention as exporters decompose it: softmax(scale * Q K' + mask) V, for one head or for all of them.
 //
-// Read from the last MatMul backwards. Scores may be scaled before or after the first MatMul, on one side or
-// on both; masks may be added, or chosen by Where; key heads may be repeated for groups of query heads. Keys
-// that would be masked by minus infinity all together make the chain NaN and Attention 0, and so does the
-// Where that looks for NaN: for finite Q, K and V that is the only difference.
+// Chains are read from the last MatMul backwards. Scores may be scaled before or after the first MatMul, on
+// one side or on both; masks may be added, or chosen by Where; key heads may be repeated for groups of query
+// heads. If minus infinity masks all keys, the chain makes NaN and Attention 0, and so does a Where that
+// tests for NaN: for finite Q, K and V that is the only difference.
 #include <cmath>
 #include <numeric>
 
@@ -16,7 +16,7 @@ namespace {
 struct Decomposed {
   ValueId q = no_id, keys = no_id, products = no_id;  // keys: as the MatMul takes them, transposed
   double scale = 1, softcap = 0;
-  std::vector<Masking> masks;  // in the order they are done
+  std::vector<Masking> masks;  // in their order
   DataType precision = DataType::undefined;
 };
 
@@ -53,7 +53,7 @@ class Reader {
   }
 
  private:
-  /// x where `v` is x with 0 for NaN: what softmax makes of rows without a key.
+  /// Returns x if `v` is x with 0 for NaN, which softmax makes of rows without a key; else `v`.
   ValueId without_nan_guard(ValueId v) {
     const Node* where = view_.made_by(v, "Where");
     const Node* is_nan = where ? view_.made_by(where->inputs[0], "IsNaN") : nullptr;
@@ -63,12 +63,12 @@ class Reader {
     guarded_ = where->inputs[2];
     return guarded_;
   }
-  /// As many rows for as many heads; as many columns they have because V has as many rows as keys.
+  /// Returns whether both have the same heads and rows; columns agree because V has as many rows as keys.
   bool same_but_columns(ValueId a, ValueId b) const {
     const auto &x = view_.type(a).shape, &y = view_.type(b).shape;
     return x && y && x->size() == y->size() && std::equal(x->begin(), x->end() - 1, y->begin());
   }
-  /// Read by nothing but the chain.
+  /// True if nothing but the chain reads the value.
   bool alone(ValueId v) const { return view_.read_once(v) || (v == guarded_ && !view_.is_output(v)); }
 
   std::optional<Decomposed> masked(ValueId v, int depth) {
@@ -130,15 +130,15 @@ class Reader {
   ValueId guarded_ = no_id;
 };
 
-/// [batch, heads, rows, size] as some other value, transposed. Without `perm` as it is.
+/// [batch, heads, rows, size] as a transposed value; without `perm` it is not transposed.
 struct Heads {
   ValueId from = no_id;
   std::vector<int64_t> perm;
   size_t head_axis() const { return perm.empty() ? 1 : static_cast<size_t>(perm[1]); }
 };
 
-/// The value that these heads repeat, each as often as `h` has it, in Expand or Tile: [.., kv, ..] → [.., kv,
-/// 1, ..] → [.., kv, n, ..] → [.., kv * n, ..].
+/// Returns the value whose heads Expand or Tile repeats for those of `h`: [.., kv, ..] → [.., kv, 1, ..] →
+/// [.., kv, n, ..] → [.., kv * n, ..].
 ValueId ungrouped(const View& view, const Heads& h) {
   const Node* join = view.made_by(h.from, "Reshape");
   if (!join) return no_id;
@@ -166,9 +166,9 @@ ValueId add_heads(Patch& p, const Heads& h) {
   return h.perm.empty() ? h.from : add_transpose(p, h.from, h.perm);
 }
 
-/// What is chosen last instead of a score counts by itself, however low the others are: all that it does is
-/// to hide, and to give the keys of a row without any other the same weight. So does a number that leaves no
-/// trace of what it is added to. float16 has none (Bias::see_all_where_none).
+/// The number that is chosen last instead of a score may be replaced by `unseen`, however low the others are:
+/// both only hide, and give the keys of a row without any other the same weight. float16 has no such number
+/// (Bias::see_all_where_none).
 void deepen_last(std::vector<Masking>& masks, DataType type, Bias& bias) {
   if (masks.empty() || !masks.back().faint || masks.back().instead == no_id || type == DataType::float16)
     return;
@@ -252,7 +252,7 @@ std::optional<Patch> attention(const View& view, NodeId id) {
   return p;
 }
 
-/// V P', as networks of images compute it, whose pixels are columns: (P V')'.
+/// V P' as networks of images compute it, whose pixels are columns, becomes (P V')'.
 std::optional<Patch> values_in_front(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Node* transpose = view.made_by(n.inputs[1], "Transpose");
@@ -271,7 +271,7 @@ std::optional<Patch> values_in_front(const View& view, NodeId id) {
   return p;
 }
 
-/// x [batch, rows, heads * size] where v is [batch, heads, rows, size], split and transposed.
+/// x [batch, rows, heads * size], if v is [batch, heads, rows, size], split and transposed.
 struct HeadsLast {
   ValueId x = no_id;
   int64_t heads = 0;
@@ -286,7 +286,7 @@ std::optional<HeadsLast> heads_last(const View& view, ValueId v) {
   return HeadsLast{split->inputs[0], (*y)[2].constant()};
 }
 
-/// Attention takes heads side by side, too, and leaves them so.
+/// Attention takes heads side by side, too, and leaves them so; transpositions around it are removed.
 std::optional<Patch> no_transposes(const View& view, NodeId id) {
   const Node& n = view.node(id);
   if (n.inputs.size() > 4 || n.outputs.size() != 1 || !view.read_once(n.outputs[0])) return std::nullopt;
@@ -303,7 +303,7 @@ std::optional<Patch> no_transposes(const View& view, NodeId id) {
   const auto &heads = view.type(transpose.outputs[0]).shape, &y = view.type(reshape.outputs[0]).shape;
   if (!View::is(reshape, "Reshape") || view.uses(transpose.outputs[0])[0].input != 0 || !heads || !y)
     return std::nullopt;
-  // What is not joined to three axes is shaped again; a 0 would copy a size that is another one then.
+  // A result that is not joined to three axes is reshaped; a 0 would then copy another size.
   const bool joined = y->size() == 3 && (*heads)[0] == (*y)[0] && (*heads)[1] == (*y)[1];
   const auto shape = view.integers(reshape.inputs[1]);
   if (!joined && (!shape || std::ranges::count(*shape, 0) > 0)) return std::nullopt;
@@ -320,7 +320,7 @@ std::optional<Patch> no_transposes(const View& view, NodeId id) {
   return p;
 }
 
-/// What a Concat along the rows of heads puts before the others.
+/// The operands of a Concat along the rows of heads.
 struct Continued {
   ValueId past = no_id, fresh = no_id;
 };
@@ -341,7 +341,7 @@ std::optional<Patch> past(const View& view, NodeId id) {
       n.attributes.get<int64_t>("left_window_size", -1) >= 0 ||
       n.attributes.get<int64_t>("right_window_size", -1) >= 0)
     return std::nullopt;
-  // double has no kernel that does it.
+  // Kernels of double do not support it.
   if (view.type(n.inputs[0]).elem == DataType::float64 || view.rank(n.inputs[0]) != 4) return std::nullopt;
   const auto k = continued(view, n.inputs[1]), v = continued(view, n.inputs[2]);
   if (!k || !v) return std::nullopt;

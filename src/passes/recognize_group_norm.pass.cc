@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-/// What was normalized within groups: x [N, groups, …].
+/// The value that was normalized within groups: x [N, groups, …].
 struct Grouped {
   ValueId x = no_id;
   double epsilon = 0;
@@ -19,7 +19,7 @@ std::optional<Grouped> by_instance(const View& view, ValueId v) {
   return Grouped{n->inputs[0], decode<InstanceNormalization>(n->attributes).epsilon};
 }
 
-/// What recognize-norm made of it.
+/// Matches what recognize-norm has made of it.
 std::optional<Grouped> by_layer(const View& view, ValueId v) {
   const Node* n = view.made_by(v, "LayerNormalization");
   if (!n || n->inputs.size() != 2 || view.uniform(n->inputs[1]) != 1.0) return std::nullopt;
@@ -52,7 +52,7 @@ std::optional<Groups> groups(const View& view, ValueId v) {
   const Node* there = normal ? view.made_by(normal->x, "Reshape") : nullptr;
   if (!there || !view.same_type(there->inputs[0], v) || !computes_alike(view, v)) return std::nullopt;
   const auto &x = *view.type(v).shape, &split = *view.type(normal->x).shape;
-  // The batch stays, and so a group is a run of whole channels.
+  // The batch stays, so a group is a run of whole channels.
   if (x.size() < 3 || split.size() < 3 || !(x[0] == split[0]) || !x[1].is_constant() ||
       !split[1].is_constant() || split[1].constant() < 1 || x[1].constant() % split[1].constant() != 0)
     return std::nullopt;
@@ -77,7 +77,7 @@ ValueId add_group_norm(Patch& p, const Groups& of, ValueId scale, ValueId bias) 
   return p.add("GroupNormalization", {of.x, scale, bias}, std::move(a));
 }
 
-/// Normalized within groups, times scale, plus bias; the anchor is the Add.
+/// Matches a value normalized within groups, times scale, plus bias; the anchor is the Add.
 std::optional<Patch> group_norm(const View& view, NodeId id) {
   const Node& n = view.node(id);
   for (size_t i : {size_t{0}, size_t{1}}) {
@@ -99,12 +99,12 @@ std::optional<Patch> group_norm(const View& view, NodeId id) {
   return std::nullopt;
 }
 
-/// Without scale and bias; the anchor is the Reshape back.
+/// Matches one without scale and bias; the anchor is the Reshape back.
 std::optional<Patch> plain_group_norm(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const auto found = groups(view, n.outputs[0]);
   if (!found) return std::nullopt;
-  // One of them may come, and the other one behind.
+  // If a scale follows, so may a bias: group_norm matches both together.
   for (const Use& u : view.uses(n.outputs[0]))
     if (u.input != UINT32_MAX && View::is(view.node(u.node), "Mul") &&
         per_channel(view, other_input(view.node(u.node), n.outputs[0]), found->x))

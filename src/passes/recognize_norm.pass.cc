@@ -1,5 +1,5 @@
-// LayerNormalization and RMSNormalization as exporters decompose them, piece by piece: what is normalized
-// first, with a scale of ones; a scale and a bias behind it then take their places.
+// LayerNormalization and RMSNormalization as exporters decompose them, piece by piece: first the
+// normalization, with a scale of ones; a scale and a bias behind it are then folded into it.
 #include "passes/norm_patterns.h"
 #include "tensor/element.h"
 
@@ -17,7 +17,7 @@ Attributes attributes(const Deviation& d, size_t rank) {
   return a;
 }
 
-/// Replaces `v` by x normalized, and scaled by what `scale` makes of the patch, if anything.
+/// Replaces `v` by x normalized, with the scale that `scale` adds to the patch, if any.
 template <class Scale>
 std::optional<Patch> normalize(const View& view, NodeId id, const Deviation& d, Scale&& scale) {
   const ValueId v = view.node(id).outputs[0];
@@ -33,7 +33,7 @@ std::optional<Patch> normalize(const View& view, NodeId id, const Deviation& d, 
   return p;
 }
 
-/// A scale of ones for the axes that are normalized; nothing where it would be large.
+/// Adds a scale of ones for the axes that are normalized; nothing if it would be large.
 std::optional<ValueId> add_ones(const View& view, Patch& p, ValueId x, int64_t axis) {
   const auto sizes = last_sizes(view, x, axis);
   if (!sizes || count_of(*sizes) > max_ones) return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<Patch> unscaled(const View& view, NodeId id) {
            : std::nullopt;
 }
 
-/// 1 / deviation * scale, as some multiply before x comes in.
+/// 1 / deviation * scale: some models multiply these before x.
 struct ScaledInverse {
   Deviation of;
   ValueId scale = no_id;
@@ -103,8 +103,7 @@ std::optional<Patch> moved_together(const View& view, NodeId id) {
   return std::nullopt;
 }
 
-/// The node of this operator that makes `v` for one reader, and nothing else; its first axis that is
-/// normalized.
+/// The node of this operator that makes only `v`, for one reader, and its first normalized axis.
 struct Norm {
   NodeId id = no_id;
   const Node* node = nullptr;
@@ -119,8 +118,8 @@ std::optional<Norm> norm(const View& view, ValueId v, std::string_view op) {
   return Norm{view.producer(v), n, axis < 0 ? axis + static_cast<int64_t>(*rank) : axis};
 }
 
-/// What is cast to float32 for the statistics, normalized, and cast back before it is scaled: so the
-/// operators do it themselves (stash_type). The anchor is the Cast back.
+/// A value that is cast to float32 for the statistics, normalized, and cast back before it is scaled: the
+/// operators do that themselves (stash_type). The anchor is the Cast back.
 std::optional<Patch> without_casts(const View& view, NodeId id) {
   const Node& n = view.node(id);
   for (const char* op : {"LayerNormalization", "RMSNormalization"}) {
@@ -143,7 +142,7 @@ std::optional<Patch> without_casts(const View& view, NodeId id) {
   return std::nullopt;
 }
 
-/// A product with what had a scale of ones; the anchor is the Mul.
+/// Makes a factor the scale of a normalization that had a scale of ones; the anchor is the Mul.
 std::optional<Patch> scale_norm(const View& view, NodeId id) {
   const Node& n = view.node(id);
   for (const char* op : {"LayerNormalization", "RMSNormalization"})
@@ -163,7 +162,7 @@ std::optional<Patch> scale_norm(const View& view, NodeId id) {
   return std::nullopt;
 }
 
-/// A sum with what had no bias; the anchor is the Add.
+/// Makes a summand the bias of a normalization that had none; the anchor is the Add.
 std::optional<Patch> bias_norm(const View& view, NodeId id) {
   const Node& n = view.node(id);
   for (size_t i : {size_t{0}, size_t{1}}) {

@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-/// An axis counted from the front.
+/// Returns an axis counted from the front.
 std::optional<int64_t> from_front(const View& view, ValueId v, int64_t axis) {
   const auto rank = view.rank(v);
   if (!rank) return std::nullopt;
@@ -19,7 +19,7 @@ bool last_axis(const View& view, ValueId v, int64_t axis) {
   return rank && from_front(view, v, axis) == static_cast<int64_t>(*rank) - 1;
 }
 
-/// The size of the last axis, where it is a number.
+/// Returns the size of the last axis, if it is a number.
 std::optional<int64_t> width(const View& view, ValueId v) {
   const auto& shape = view.type(v).shape;
   return shape && !shape->empty() ? shape->back().value() : std::nullopt;
@@ -45,8 +45,8 @@ std::optional<Part> sliced(const View& view, ValueId v) {
   return Part{n->inputs[0], (*start)[0] < 0 ? (*start)[0] + *whole : (*start)[0], (*steps)[0]};
 }
 
-/// What v is of the value that it was cut out of, by Slice or Split, once or several times; v itself where
-/// nothing was cut.
+/// Returns v as a part of the value that it was cut out of, by Slice or Split, once or several times; v
+/// itself if nothing was cut.
 Part cut(const View& view, ValueId v) {
   const NodeId at = view.producer(v);
   if (at == no_id) return {v};
@@ -68,7 +68,7 @@ Part cut(const View& view, ValueId v) {
   return {outer.x, outer.start + part->start};
 }
 
-/// Whether v is (-x2, x1) of x = (x1, x2).
+/// Returns whether v is (-x2, x1) of x = (x1, x2).
 bool is_rotated_half(const View& view, ValueId v, ValueId x) {
   const Node* n = view.made_by(v, "Concat");
   const Node* neg = n && n->inputs.size() == 2 ? view.made_by(n->inputs[0], "Neg") : nullptr;
@@ -80,7 +80,7 @@ bool is_rotated_half(const View& view, ValueId v, ValueId x) {
          second.start == whole.start + *size;
 }
 
-/// x where it is (a, b), two parts of the same size; no_id: it is not.
+/// Returns x if it is (a, b), two parts of the same size; else no_id.
 ValueId halves_of(const View& view, ValueId a, ValueId b) {
   const NodeId at = view.producer(a);
   if (at == no_id || !width(view, a) || width(view, a) != width(view, b)) return no_id;
@@ -102,8 +102,8 @@ ValueId halves_of(const View& view, ValueId a, ValueId b) {
   return all && *all == 2 * *width(view, a) ? x : no_id;
 }
 
-/// How a row of cosines or sines has one for each pair of numbers: once, or twice, half after half or one
-/// beside the other.
+/// The ways in which a row of cosines or sines holds one for each pair of numbers: once, or twice, half after
+/// half or one beside the other.
 enum class Row { once, halves, neighbors };
 
 bool holds_twice(const Tensor& table, Row row_is) {
@@ -120,7 +120,7 @@ bool holds_twice(const Tensor& table, Row row_is) {
   return true;
 }
 
-/// Whether `whole` is `pairs` [.., n, 2] as [.., 2 n].
+/// Returns whether `whole` is `pairs` [.., n, 2] as [.., 2 n].
 bool joins_last_two(const View& view, ValueId pairs, ValueId whole) {
   const auto &from = view.type(pairs).shape, &to = view.type(whole).shape;
   if (!from || !to || from->size() != to->size() + 1 || to->empty()) return false;
@@ -128,7 +128,7 @@ bool joins_last_two(const View& view, ValueId pairs, ValueId whole) {
   return n && all && *all == 2 * *n && std::equal(to->begin(), to->end() - 1, from->begin());
 }
 
-/// Whether v [.., n, 2] has each number twice.
+/// Returns whether v [.., n, 2] has each number twice.
 bool repeats_each_twice(const View& view, ValueId v) {
   const NodeId at = view.producer(v);
   if (at == no_id || width(view, v) != 2) return false;
@@ -138,7 +138,7 @@ bool repeats_each_twice(const View& view, ValueId v) {
          last_axis(view, v, n.attributes.get<int64_t>("axis", 0));
 }
 
-/// f where v is (f, f) along its last axis, or that transposed, whose axis is another one then.
+/// f, if v is (f, f) along its last axis, or a transposed (f, f) whose doubled axis becomes the last one.
 struct Doubled {
   ValueId half = no_id;
   std::vector<int64_t> perm;  // empty: not transposed
@@ -161,19 +161,19 @@ std::optional<Doubled> doubled(const View& view, ValueId v) {
   return d;
 }
 
-/// Of one operand beside a number at most, each element by itself.
+/// Returns whether the node works on each element of one operand, beside a number at most.
 bool works_alone(const View& view, const Node& n) {
   if (View::is(n, "Cos") || View::is(n, "Sin") || View::is(n, "Cast")) return true;
   if (!View::is(n, "Mul") && !View::is(n, "Div")) return false;
   const auto by = with_number(view, n);
   return by && view.same_type(by->x, n.outputs[0]);
 }
-/// What of its operands is not a number.
+/// Returns the operand that is not a number.
 ValueId operand(const View& view, const Node& n) {
   return n.inputs.size() == 1 ? n.inputs[0] : with_number(view, n)->x;
 }
 
-/// Whether the last axis holds everything twice, in the way of `row`.
+/// Returns whether the last axis holds everything twice, in the way of `row`.
 bool repeats_itself(const View& view, ValueId v, Row row, int depth = 12) {
   if (const Tensor* t = view.contents(v)) return holds_twice(*t, row);
   const NodeId at = view.producer(v);
@@ -184,7 +184,7 @@ bool repeats_itself(const View& view, ValueId v, Row row, int depth = 12) {
     return repeats_each_twice(view, n.inputs[0]) && joins_last_two(view, n.inputs[0], v);
   if (row == Row::halves && doubled(view, v)) return true;
   if (works_alone(view, n)) return further(operand(view, n));
-  // What leaves the last axis alone, or turns it round.
+  // Movements that keep the elements of the last axis, or reverse them.
   const auto wide = width(view, v), before = n.inputs.empty() ? std::nullopt : width(view, n.inputs[0]);
   if (!wide || wide != before || *wide < 2) return false;
   if (View::is(n, "Gather") && from_front(view, n.inputs[0], n.attributes.get<int64_t>("axis", 0)) != 0)
@@ -194,7 +194,7 @@ bool repeats_itself(const View& view, ValueId v, Row row, int depth = 12) {
          view.rank(n.inputs[0]) > size_t{1} && further(n.inputs[0]);
 }
 
-/// What repeats itself in the way of `row`, once: made so where it is calculated, else cut out.
+/// Adds a row that repeats itself in the way of `row` only once: computed so if possible, else cut out.
 ValueId add_once(const View& view, Patch& p, ValueId v, Row row) {
   if (row == Row::once) return v;
   if (row == Row::halves && !view.contents(v)) {
@@ -220,13 +220,14 @@ ValueId add_once(const View& view, Patch& p, ValueId v, Row row) {
   return p.add("Slice", std::move(inputs));
 }
 
-/// Cosines or sines as RotaryEmbedding wants them: [batch, rows, half], or [positions, half] with the
+/// Cosines or sines as RotaryEmbedding requires them: [batch, rows, half], or [positions, half] with the
 /// positions [batch, rows] that are taken.
 struct Angles {
   ValueId table = no_id, positions = no_id;
 };
 
-/// Are these numbers surely from 0 on? Gather counts negative ones from the end, RotaryEmbedding takes none.
+/// Returns whether these numbers are surely not negative. Gather counts negative ones from the end,
+/// RotaryEmbedding refuses them.
 bool surely_positions(const View& view, ValueId v) {
   for (int depth = 0; depth < 8; ++depth) {
     if (const auto known = view.integers(v))
@@ -243,8 +244,8 @@ bool surely_positions(const View& view, ValueId v) {
   return false;
 }
 
-/// Of what x [batch, heads, rows, size] is multiplied with: [batch, 1, rows, width], where the width is the
-/// size, or half of it where each is there once. Or heads and rows are the other way round.
+/// Matches a factor of x [batch, heads, rows, size]: [batch, 1, rows, width], whose width is the size, or
+/// half of it if each number is there once. Heads and rows may be exchanged.
 std::optional<Angles> angles(const View& view, ValueId v, const SymShape& x, Row row, size_t heads) {
   const auto& shape = view.type(v).shape;
   const size_t rows = 3 - heads;
@@ -319,7 +320,7 @@ std::optional<Patch> rotary(const View& view, ValueId x, ValueId y, ValueId cosi
   return std::nullopt;
 }
 
-/// x where v is x[..., which::2], by Slice, or by a last axis of pairs that is split or gathered from.
+/// Returns x if v is x[..., which::2], by Slice, or by a last axis of pairs that is split or gathered from.
 ValueId every_second(const View& view, ValueId v, int64_t which) {
   if (const auto part = sliced(view, v)) {
     const auto all = width(view, part->x), own = width(view, v);
@@ -353,7 +354,7 @@ ValueId every_second(const View& view, ValueId v, int64_t which) {
   return split->inputs[0];
 }
 
-/// Whether v is (-b, a) for every pair of neighbors (a, b) of x.
+/// Returns whether v is (-b, a) for every pair of neighbors (a, b) of x.
 bool is_rotated_pairs(const View& view, ValueId v, ValueId x) {
   const Node* whole = view.made_by(v, "Reshape");
   const Node* n = whole ? view.made_by(whole->inputs[0], "Concat") : nullptr;
@@ -395,7 +396,7 @@ std::optional<Patch> by_halves(const View& view, NodeId id) {
     return std::nullopt;
   const Node *sub = view.made_by(n.inputs[0], "Sub"), *add = view.made_by(n.inputs[1], "Add");
   if (!sub || !add || !view.read_once(n.inputs[0]) || !view.read_once(n.inputs[1])) return std::nullopt;
-  // The operands of a product: a half, and cosines or sines.
+  // Returns the other factor of a product with a half: cosines or sines.
   const auto factors = [&](ValueId v, ValueId half) -> ValueId {
     const Node* mul = view.made_by(v, "Mul");
     if (!mul || !view.read_once(v)) return no_id;

@@ -8,7 +8,7 @@
 namespace lathe {
 
 void refuse_node(Graph& g, NodeId id, const Diagnostic& fault) {
-  // Of types and of numbers of operands import knew all that there is to know.
+  // Import already knew all types and numbers of operands.
   if (fault.code == Code::node_bad_type || fault.code == Code::node_bad_arity) return;
   Node& n = g.node(id);
   const auto set = [&](const char* name, AttributeValue v) { n.attributes.set(name, std::move(v)); };
@@ -22,7 +22,7 @@ void refuse_node(Graph& g, NodeId id, const Diagnostic& fault) {
   n.domain = "lathe";
 }
 
-/// Refuses the nodes whose faults are noted while `infer` runs; nothing is noted any more where it throws.
+/// Refuses the nodes whose faults are noted while `infer` runs. Noting ends when it returns or throws.
 static void refuse_noted(InferState& state, const std::function<void()>& infer) {
   std::map<InferState::Fault, Diagnostic> faults;
   state.faults = &faults;

@@ -1,4 +1,4 @@
-// Nodes whose constants are at odds with their operator: no rewrite may look at them, and a run refuses them.
+// Nodes whose constants contradict their operator: no rewrite matches them, and a run refuses them.
 #pragma once
 
 #include "graph/graph.h"
@@ -6,17 +6,17 @@
 
 namespace lathe {
 
-/// Becomes an operator that nothing but the runtime knows (ops/refused/refused.h) and that reports the fault
-/// in a run.
+/// Turns the node into an operator that only the runtime has (ops/refused/refused.h) and that reports the
+/// fault in a run.
 void refuse_node(Graph& g, NodeId n, const Diagnostic& fault);
 
-/// Infers all of the graph as import does, with what is known now. Nodes that it refuses are made so.
+/// Infers the whole graph as import does, with what is known now, and refuses the nodes with faults.
 void refuse_faulty_nodes(Graph& root, const SchemaCatalog& schemas, InferState& state);
 
-/// The same of one node, and of what its bodies hold.
+/// Infers one node and its bodies, and refuses them in the same way.
 void refuse_if_faulty(Graph& g, NodeId n, const SchemaCatalog& schemas, InferState& state);
 
-/// Refused nodes, those of bodies too, become what they were: in a graph that is written.
+/// Turns refused nodes, also in bodies, back into what they were, for a graph that is saved.
 void restore_refused_nodes(Graph& root);
 
 }  // namespace lathe

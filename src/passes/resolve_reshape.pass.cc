@@ -1,14 +1,14 @@
-// Reshape by a constant where the shape was computed, and in place of a Transpose that moves nothing;
-// operands that are expanded only to be broadcast.
+// Makes a computed shape of a Reshape a constant, replaces a Transpose that moves nothing by a Reshape, and
+// removes an Expand that broadcasting does as well.
 #include "passes/checks.h"
 #include "passes/patterns.h"
 
 namespace lathe {
 namespace {
 
-/// The second input of a Reshape from one shape to another of as many elements: numbers, 0 for what is
-/// copied, -1 for one size that follows. Copied and following sizes do not mix: of an empty tensor nothing
-/// would follow.
+/// Returns the second input of a Reshape from one shape to another of as many elements: numbers, 0 for a size
+/// that is copied, -1 for one that follows. Copied and following sizes do not mix: with an empty tensor
+/// nothing would follow.
 std::optional<std::vector<int64_t>> target(const SymShape& from, const SymShape& to) {
   std::vector<int64_t> numbers;
   size_t computed = 0, copied = 0;
@@ -28,8 +28,8 @@ std::optional<std::vector<int64_t>> target(const SymShape& from, const SymShape&
   return numbers;
 }
 
-/// The same where the shape names sizes of `from` in their places, and numbers: also -1 beside these, for
-/// with 0 instead of a size it means the same, for empty tensors too.
+/// Returns the same if the shape consists of numbers and of sizes of `from` in their places. -1 beside these
+/// is allowed: with 0 instead of a size it means the same, for empty tensors too.
 std::optional<std::vector<int64_t>> as_written(const View& view, const Node& n) {
   const auto& from = view.type(n.inputs[0]).shape;
   const auto given = view.sizes(n.inputs[1]);
@@ -52,7 +52,7 @@ std::optional<std::vector<int64_t>> as_written(const View& view, const Node& n) 
     else if (d.is_constant())
       wanted = wanted * d;
   }
-  // Sizes that only fit where a copied one is 0 are left to the run.
+  // Sizes that only fit if a copied one is 0 are left to the run.
   if (left.is_constant() && wanted.is_constant()) {
     const int64_t have = left.constant(), want = wanted.constant();
     if (follows ? want == 0 || have % want != 0 : have != want) return std::nullopt;
@@ -60,8 +60,8 @@ std::optional<std::vector<int64_t>> as_written(const View& view, const Node& n) 
   return numbers;
 }
 
-/// Where every size is known by number or name, none follows, and both shapes surely have as many elements:
-/// nothing that a run could refuse.
+/// Returns whether every size is known by number or name, none follows, and both shapes surely have as many
+/// elements, so that a run could refuse nothing.
 bool is_surely_as_many(const View& view, const Node& n) {
   const auto given = view.sizes(n.inputs[1]);
   return given && std::ranges::count(*given, Dim(-1)) == 0 && !may_refuse(view, n);
@@ -97,7 +97,7 @@ std::optional<Patch> unmoved(const View& view, NodeId id) {
   return reshape_by(view, id, "only axes of size 1 change their place");
 }
 
-/// x + expand(y) where x has the shape of the result already.
+/// x + expand(y), if x has the shape of the result already.
 std::optional<Patch> broadcast(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const auto shape_of = [&](ValueId v) { return view.type(v).shape; };

@@ -1,5 +1,5 @@
-// Integer tensors that follow from sizes which are fixed: Shape, Gather, Concat, Mul … of a model without
-// dynamic axes there.
+// Replaces integer tensors that follow from fixed sizes by constants: Shape, Gather, Concat, Mul … of a model
+// without dynamic axes there.
 #include "passes/pass.h"
 
 namespace lathe {

@@ -1,12 +1,12 @@
-// ScatterND by known indices that name a box of the data, one element or slice after the other: how exporters
-// write assignments to slices. What is before and behind the box is kept, and what is written comes
-// between.
+// ScatterND by known indices that name a box of the data, one element or slice after the other, as exporters
+// write assignments to slices, becomes a Concat of the data before the box, the updates, and the data behind
+// it.
 #include "passes/patterns.h"
 
 namespace lathe {
 namespace {
 
-/// The sizes of the first `count` axes, where all are known.
+/// Returns the sizes of the first `count` axes, if all are known.
 std::optional<std::vector<int64_t>> first_sizes(const SymShape& shape, size_t count) {
   std::vector<int64_t> sizes;
   for (size_t a = 0; a < count; ++a) {
@@ -17,11 +17,12 @@ std::optional<std::vector<int64_t>> first_sizes(const SymShape& shape, size_t co
   return sizes;
 }
 
-/// Along the first axes of the data.
+/// A box along the first axes of the data.
 struct Box {
   std::vector<int64_t> begin, size;
 };
-/// What the tuples name, if it is a box in its order; `extents`: the sizes of those axes.
+/// Returns the elements that the tuples name, if they are a box in its order; `extents`: the sizes of those
+/// axes.
 std::optional<Box> box_of(const Tensor& indices, const std::vector<int64_t>& extents) {
   const auto axes = static_cast<int64_t>(extents.size()), tuples = indices.size() / axes;
   const int64_t* const numbers = indices.as<int64_t>().data();
@@ -61,7 +62,7 @@ std::optional<Patch> concatenate(const View& view, NodeId id) {
   const auto extents = axes <= shape->size() ? first_sizes(*shape, axes) : std::nullopt;
   const auto box = extents ? box_of(*indices, *extents) : std::nullopt;
   if (!box) return std::nullopt;
-  std::vector<int64_t> parts;  // axes along which the box is not all there is
+  std::vector<int64_t> parts;  // axes along which the box does not cover the data
   SymShape boxed = *shape;
   for (size_t a = 0; a < axes; ++a) {
     boxed[a] = Dim(box->size[a]);

@@ -1,12 +1,12 @@
-// Takes sizes from the earliest value that has them: what is computed in between need not stay in memory for
-// that, can be fused with its only reader left, and is one pattern with it.
+// Takes sizes from the earliest value that has them: values in between need not stay in memory for their
+// sizes, can be fused with their only remaining reader, and are one pattern with it.
 #include "passes/patterns.h"
 
 namespace lathe {
 namespace {
 
-/// The axes whose sizes a Gather or Slice takes from the list of all, counted from the front; nothing where
-/// that is not known.
+/// Returns the axes whose sizes a Gather or Slice takes from the list of all, counted from the front; nothing
+/// if they are not known.
 std::optional<std::vector<size_t>> axes_taken(const View& view, const Node& n, size_t rank) {
   const auto all = static_cast<int64_t>(rank);
   std::vector<int64_t> list;
@@ -39,8 +39,8 @@ struct Source {
   std::vector<size_t> axes;
 };
 
-/// Those of `from` that are as long as these of `v`, where it has them all. Of an input these are numbers and
-/// names, to which every run is held.
+/// Returns the axes of `from` that are as long as these of `v`, if it has them all. Sizes of an input are
+/// numbers and names, which every run is checked against.
 std::optional<Source> source(const View& view, ValueId from, ValueId v, const std::vector<size_t>& axes) {
   const ValueType& t = view.type(from);
   if (!t.is_tensor() || !t.shape || view.is_constant(from)) return std::nullopt;
@@ -56,8 +56,8 @@ std::optional<Source> source(const View& view, ValueId from, ValueId v, const st
   return s;
 }
 
-/// The earliest value found that has these sizes in a way that is `wanted`: an input of the graph, or one
-/// from which `v` is made. Nothing where that is `v` itself.
+/// Returns the earliest value that has these sizes and is `wanted`: an input of the graph, or a value from
+/// which `v` is made. Returns nothing if that is `v` itself.
 template <class Wanted>
 std::optional<Source> earliest(const View& view, ValueId v, const std::vector<size_t>& axes,
                                Wanted&& wanted) {
@@ -78,7 +78,7 @@ std::optional<Source> earliest(const View& view, ValueId v, const std::vector<si
   }
 }
 
-/// The anchor is the Shape. What gives some sizes alone may be one that gives others.
+/// The anchor is the Shape. Some sizes may come from another value than all of them.
 std::optional<Patch> whole(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const auto rank = view.rank(n.inputs[0]);
@@ -109,7 +109,7 @@ std::optional<Patch> whole(const View& view, NodeId id) {
   return p;
 }
 
-/// Some of all sizes; the anchor is the Gather or Slice.
+/// Takes some of all sizes; the anchor is the Gather or Slice.
 std::optional<Patch> some(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Node* shape = view.made_by(n.inputs[0], "Shape");

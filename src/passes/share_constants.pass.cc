@@ -1,4 +1,4 @@
-// Equal constants become one: weights that are tied are stored once, and what is computed of them too.
+// Equal constants become one: tied weights are stored once, and so are results computed from them.
 #include "passes/pass.h"
 
 namespace lathe {

@@ -1,4 +1,4 @@
-// Common subexpressions: of two nodes that compute the same of the same, one goes.
+// Common subexpressions: of two nodes that compute the same from the same inputs, one is removed.
 #include <algorithm>
 #include <set>
 #include <vector>
@@ -8,8 +8,8 @@
 namespace lathe {
 namespace {
 
-/// Readers of one value that are looked through: a value that everything reads (a constant) distinguishes
-/// little.
+/// At most this many readers of a value are compared: a value that everything reads (a constant)
+/// distinguishes little.
 constexpr size_t max_readers = 256;
 
 bool equal(const AttributeValue& a, const AttributeValue& b) {
@@ -27,7 +27,7 @@ bool equal(const AttributeValue& a, const AttributeValue& b) {
       a);
 }
 
-/// The value of a node's attribute: the default of its signature where the node has none.
+/// Returns the value of a node's attribute, or the default of its signature if the node has none.
 const AttributeValue* attribute_or_default(const Node& n, const OpSchema& schema, std::string_view name) {
   if (const AttributeValue* v = n.attributes.find(name)) return v;
   const AttributeDecl* declared = schema.newest().signature().attribute(name);
@@ -43,7 +43,7 @@ bool same_attributes(const Node& a, const Node& b, const OpSchema& schema) {
          std::ranges::all_of(b.attributes, [&](const auto& e) { return agrees(a, e); });
 }
 
-/// Inputs may be left out by name or by not being there.
+/// Inputs may be left out by an empty name or by a shorter list.
 bool same_inputs(const Node& a, const Node& b) {
   const auto at = [](const Node& n, size_t i) { return i < n.inputs.size() ? n.inputs[i] : no_id; };
   for (size_t i = 0; i < std::max(a.inputs.size(), b.inputs.size()); ++i)
@@ -56,7 +56,7 @@ bool same_computation(const Node& a, const Node& b, const OpSchema& schema) {
          a.bodies.empty() && b.bodies.empty() && same_attributes(a, b, schema);
 }
 
-/// Is `of` made with the help of what `node` makes?
+/// Returns whether node `of` depends on results of `node`.
 bool depends_on(const View& view, NodeId of, NodeId node) {
   std::set<NodeId> seen{of};
   for (std::vector<NodeId> open{of}; !open.empty();) {

@@ -1,4 +1,4 @@
-// Which ConvTranspose makes every pixel of Y from one pixel of X: those whose windows lie side by side.
+// Finds ConvTransposes that make every pixel of Y from one pixel of X: those whose windows are side by side.
 #pragma once
 
 #include "graph/graph.h"
@@ -6,7 +6,8 @@
 
 namespace lathe {
 
-/// Both axes of the windows, for weights of this shape; nothing where they meet or leave gaps.
+/// Returns the size of the windows along both axes, for weights of this shape; nothing if they overlap or
+/// leave gaps.
 inline std::optional<int64_t> side_by_side(const Node& conv_transpose, const Shape& w) {
   return decode<ConvTranspose>(conv_transpose.attributes).side_by_side(w);
 }

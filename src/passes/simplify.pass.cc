@@ -1,5 +1,5 @@
-// Small identities: a division for a product with a reciprocal, Where without Not, Clip without Relu, sizes
-// without Cast.
+// Small identities: a division instead of a product with a reciprocal, Where without Not, Clip without Relu,
+// sizes without Cast.
 #include "passes/patterns.h"
 #include "tensor/element.h"
 
@@ -14,7 +14,7 @@ std::optional<Patch> reciprocal(const View& view, NodeId id) {
     if (const Node* div = view.made_by(n.inputs[i], "Div"); div && view.uniform(div->inputs[0]) == 1.0)
       y = div->inputs[1];
     if (const Node* inverse = view.made_by(n.inputs[i], "Reciprocal")) y = inverse->inputs[0];
-    // Of integers, 1 / y is rounded first. Statistics, one for a row, are cheaper to invert than to divide
+    // With integers, 1 / y is rounded first. Statistics, one for a row, are cheaper to invert than to divide
     // by.
     if (y == no_id || !view.read_once(n.inputs[i]) || !is_float(view.type(y).elem) ||
         !view.same_type(y, n.inputs[i]) || !view.same_type(y, n.outputs[0]))
@@ -42,7 +42,7 @@ std::optional<Patch> double_not(const View& view, NodeId id) {
   return inner ? forward(view, id, inner->inputs[0], "not not") : std::nullopt;
 }
 
-/// Where by a condition that is the same for all elements: what it chooses, as it is or broadcast.
+/// If the condition of Where is the same for all elements, takes what it chooses, as it is or broadcast.
 std::optional<Patch> where_known(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const auto condition = view.uniform(n.inputs[0]);
@@ -64,7 +64,7 @@ std::optional<Patch> where_known(const View& view, NodeId id) {
   return p;
 }
 
-/// Clip of Relu, where the least value of the Clip is a known number.
+/// Clip of Relu, if the lower bound of the Clip is a known number.
 std::optional<Patch> clip_relu(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Node* relu = view.made_by(n.inputs[0], "Relu");
@@ -78,7 +78,7 @@ std::optional<Patch> clip_relu(const View& view, NodeId id) {
   Operands inputs = n.inputs;
   inputs.set(0, relu->inputs[0]);
   if (ends && *most < 0) {
-    // The result for every x. Others refuse a Clip from 0 to there.
+    // Every x gives this result. Other runtimes refuse a Clip from 0 to a negative bound.
     inputs.set(1, inputs[2]);
   } else if (open || *least < 0) {
     Tensor zero(view.type(n.inputs[0]).elem, {});

@@ -1,6 +1,6 @@
-// A change of shape between a product and an elementwise operator goes behind that, and so does a Transpose
-// in front of a function of one operand: then the operator is done where the product is, and changes of shape
-// meet.
+// A change of shape between a product and an elementwise operator is moved behind the operator, and so is a
+// Transpose in front of a function of one operand: then the operator can be fused into the product, and
+// changes of shape meet.
 #include <algorithm>
 #include <array>
 
@@ -16,8 +16,8 @@ bool combines_two(const Node& n) {
   return n.domain.empty() && n.inputs.size() == 2 && ops.contains(n.op);
 }
 
-/// Is it the same for every element, or every row, whatever shape these have? `before` and `after` are the
-/// same elements.
+/// Returns whether v is the same for every element, or every row, in both shapes. `before` and `after` are
+/// the same elements.
 bool serves_both(const View& view, ValueId v, ValueId before, ValueId after) {
   const auto &shape = view.type(v).shape, &rows = view.type(before).shape, &others = view.type(after).shape;
   if (!shape || shape->size() > 1 || !rows || !others || rows->empty() || others->empty()) return false;
@@ -31,8 +31,8 @@ bool is_movement(const Node& n) {
   return n.domain.empty() && std::ranges::find(movements, n.op) != movements.end();
 }
 
-/// Is it made by a product, or by elementwise operators behind one (and movements, if those may be there),
-/// and for one reader?
+/// Returns whether v is made by a product, or by elementwise operators behind one (and movements, if
+/// `moved`), for one reader.
 bool is_of_product(const View& view, ValueId v, bool moved) {
   for (;;) {
     const NodeId maker = view.producer(v);

@@ -1,5 +1,6 @@
-// A Transpose goes down through operators that do not mind where it meets another one: both become one, or
-// none. Where two transposed values come together, one Transpose after them does for both.
+// Moves a Transpose down through operators that do not depend on axes, or can be adapted, until it meets
+// another one: both become one, or none. If two transposed values come together, one Transpose after them
+// does for both.
 
 #include "ops/resize/resize.h"
 #include "passes/patterns.h"
@@ -8,27 +9,27 @@
 namespace lathe {
 namespace {
 
-/// Operators between two transpositions that are looked through.
+/// The most operators between two transpositions.
 constexpr size_t longest_chain = 12;
-/// Constants that are transposed the other way have at most this many elements, when others read them too.
+/// Constants that others read too are transposed the other way only up to this many elements.
 constexpr int64_t max_copied = 4096;
 
 bool along_axis(const Node& n) { return View::is(n, "Softmax") || View::is(n, "LogSoftmax"); }
 
-/// A value that is the elementwise function of a transposed one. The chain goes from the end to the
+/// A value that is an elementwise function of a transposed one. The chain leads from the end to the
 /// Transpose.
 struct Lifted {
-  ValueId from = no_id;  // what is transposed
+  ValueId from = no_id;  // the input of the Transpose
   std::vector<int64_t> perm;
   std::vector<NodeId> chain;  // without the Transpose
-  std::vector<ValueId> way;   // what these and the Transpose make
+  std::vector<ValueId> way;   // the results of these and of the Transpose
 };
 
 class Sink {
  public:
   explicit Sink(const View& view) : view_(view) {}
 
-  /// What on the way others may read as well: nothing, `v` itself, or anything.
+  /// The values of the chain that others may read as well: none, `v` itself, or all.
   enum class Shared { nothing, end, anything };
   std::optional<Lifted> lift(ValueId v, Shared shared = Shared::nothing) const {
     Lifted l;
@@ -51,7 +52,7 @@ class Sink {
     return std::nullopt;
   }
 
-  /// Is what is on the ways read by these ways and by their end alone? So x · sigmoid(x) has one
+  /// Returns whether only these chains and `end` read the values of the chains. So x · sigmoid(x) has one
   /// transposition for both.
   bool read_within(std::span<const std::optional<Lifted>> ways, NodeId end) const {
     std::set<NodeId> within{end};
@@ -64,7 +65,7 @@ class Sink {
     return std::ranges::all_of(ways, [&](const auto& l) { return !l || std::ranges::all_of(l->way, stays); });
   }
 
-  /// The same function of what is not transposed, added to the patch.
+  /// Adds the same function of the value that is not transposed to the patch.
   ValueId rebuild(Patch& p, const Lifted& l) const {
     ValueId v = l.from;
     for (auto at = l.chain.rbegin(); at != l.chain.rend(); ++at) {
@@ -100,7 +101,8 @@ class Sink {
     return v;
   }
 
-  /// A constant operand, for what is not transposed any more. Aligned at the back, it gets all axes first.
+  /// Returns a constant operand for a value that is not transposed any more. It is aligned at the back, and
+  /// gets all axes first.
   ValueId transposed(Patch& p, ValueId v, const std::vector<int64_t>& perm) const {
     const Tensor& t = *view_.constant(v);
     if (t.size() == 1 && t.rank() <= perm.size()) return v;
@@ -110,14 +112,14 @@ class Sink {
     return add_transpose(p, p.add("Reshape", {v, p.add_constant("shape", ints(shape))}), std::move(back));
   }
 
-  /// A constant that can be transposed for a value of this many axes.
+  /// Returns whether v is a constant that can be transposed for a value of this many axes.
   bool transposable(ValueId v, size_t rank) const {
     const Tensor* t = view_.constant(v);
     return t && t->rank() <= rank && t->size() > 0 && (view_.read_once(v) || t->size() <= max_copied);
   }
 
  private:
-  /// The type that the operator's axes have beside its other lists.
+  /// The type of the operator's input of axes, or of its other lists.
   DataType axes_type(const Node& n) const {
     if (n.inputs.has(3)) return view_.type(n.inputs[3]).elem;
     return View::is(n, "Slice") ? view_.type(n.inputs[1]).elem : DataType::int64;
@@ -130,9 +132,9 @@ class Sink {
   static int64_t source_axis(int64_t axis, const std::vector<int64_t>& perm) {
     return perm[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(perm.size()) : axis)];
   }
-  /// Pad and Slice, which name axes in their fourth input.
+  /// True for Pad and Slice, which name axes in their fourth input.
   static bool by_axes(const Node& n) { return View::is(n, "Pad") || View::is(n, "Slice"); }
-  /// Those; all in order where none are named. Nothing where they are not known.
+  /// Returns these axes; all in order if none are named. Returns nothing if they are not known.
   std::optional<std::vector<int64_t>> axes_of(const Node& n) const {
     if (n.inputs.size() > 3 && n.inputs[3] != no_id) return view_.integers(n.inputs[3]);
     const auto& numbers = view_.type(n.inputs[1]).shape;
@@ -141,7 +143,7 @@ class Sink {
     for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int64_t>(i);
     return axes;
   }
-  /// Resize by constants, one for each axis, of the whole image.
+  /// True for Resize by constants, one for each axis, of the whole image.
   bool by_sizes(const Node& n) const {
     if (!View::is(n, "Resize") || n.inputs.size() < 3 || n.attributes.has("axes") ||
         n.attributes.get<std::string>("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize")
@@ -149,7 +151,7 @@ class Sink {
     return std::all_of(n.inputs.begin() + 2, n.inputs.end(),
                        [&](ValueId v) { return v == no_id || view_.is_constant(v); });
   }
-  /// Does Resize have a scale other than 1 along this axis, as far as is known?
+  /// Returns whether Resize may have a scale other than 1 along this axis.
   bool resizes(const Node& n, size_t axis) const {
     if (n.inputs[2] != no_id && view_.type(n.inputs[2]).shape != SymShape{Dim(0)}) {
       const Tensor* scales = view_.contents(n.inputs[2]);
@@ -158,8 +160,9 @@ class Sink {
     const auto &from = view_.type(n.inputs[0]).shape, &to = view_.type(n.outputs[0]).shape;
     return !from || !to || !((*from)[axis] == (*to)[axis]);
   }
-  /// Resize along other axes, if it comes to that: where others have the graph, as ONNX Runtime does it. But
-  /// for nearest neighbors the outermost two axes must stay, or of four for linear ones the first and last.
+  /// Returns whether other runtimes accept a Resize along the axes that result, as ONNX Runtime does: for
+  /// nearest neighbors the outermost two axes must stay, or, for linear ones of four axes, the first and
+  /// last.
   bool others_take(const Lifted& l) const {
     return !view_.for_others() || std::ranges::all_of(l.chain, [&](NodeId id) {
       const Node& n = view_.node(id);
@@ -172,7 +175,7 @@ class Sink {
       return !resized[0] && (!resized[1] || (op.mode == "linear" && rank == 4 && !resized[3]));
     });
   }
-  /// The input that is transposed, if any, where the others do not mind.
+  /// Returns the input that is transposed, if any, and if the others can be adapted.
   ValueId moving_input(const Node& n) const {
     if (n.outputs.size() != 1 || n.inputs.empty()) return no_id;
     if ((is_elementwise(n) && n.inputs.size() == 1) || along_axis(n) || View::is(n, "Clip") ||
@@ -195,8 +198,8 @@ class Sink {
   const View& view_;
 };
 
-/// Transpose, elementwise operators, Transpose; the anchor is the second one. What others read of the
-/// operator before it is transposed for them behind it, where they may find another one to meet.
+/// Transpose, elementwise operators, Transpose; the anchor is the second one. Other readers of the operator
+/// before it get a Transpose behind it, which may meet another one.
 std::optional<Patch> meet(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Sink sink(view);
@@ -213,7 +216,7 @@ std::optional<Patch> meet(const View& view, NodeId id) {
   return p;
 }
 
-/// Operands that are transposed alike; the anchor is what they come together in.
+/// Operands that are transposed alike; the anchor is the operator that reads them.
 std::optional<Patch> join(const View& view, NodeId id) {
   const Node& n = view.node(id);
   if (n.inputs.size() < 2 || n.outputs.size() != 1) return std::nullopt;
@@ -248,8 +251,8 @@ std::optional<Patch> join(const View& view, NodeId id) {
   return p;
 }
 
-/// A reduction makes less to transpose, whoever else reads the Transpose; where nobody does, Squeeze leaves
-/// it fewer axes. The anchor is one of these.
+/// After a reduction there is less to transpose, whatever else reads the Transpose; if nothing does, Squeeze
+/// leaves it fewer axes. The anchor is the reduction or Squeeze.
 std::optional<Patch> reduce(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Node* transpose = view.made_by(n.inputs[0], "Transpose");
@@ -262,7 +265,7 @@ std::optional<Patch> reduce(const View& view, NodeId id) {
   std::vector<int64_t> from;
   for (int64_t axis : *axes) from.push_back(perm[static_cast<size_t>(axis < 0 ? axis + rank : axis)]);
   std::ranges::sort(from);
-  std::vector<int64_t> left;  // the axes that are still there, in the order wanted
+  std::vector<int64_t> left;  // the axes that are left, in the required order
   const bool keeps = n.op != "Squeeze" && n.attributes.get<int64_t>("keepdims", 1) != 0;
   for (int64_t axis : perm)
     if (keeps)
@@ -277,7 +280,7 @@ std::optional<Patch> reduce(const View& view, NodeId id) {
   return p;
 }
 
-/// A Split before the transposition, where its parts are all transposed again; the anchor is the Split.
+/// Moves a Split before the transposition, if all its parts are transposed again; the anchor is the Split.
 std::optional<Patch> sink_below_split(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Node* transpose = view.made_by(n.inputs[0], "Transpose");

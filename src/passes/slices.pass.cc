@@ -1,4 +1,5 @@
-// Slices of slices, of what was concatenated just before, and slices that are put together again.
+// Slices of slices, slices of values that were concatenated just before, and slices that are put together
+// again.
 #include <limits>
 
 #include "ops/slice/slice.h"
@@ -7,7 +8,7 @@
 namespace lathe {
 namespace {
 
-/// What a Slice by known numbers takes along some axes, which are counted from the front.
+/// The ranges that a Slice by known numbers takes along some axes, which are counted from the front.
 struct Ranges {
   ValueId x = no_id;
   std::vector<int64_t> starts, ends, axes, steps;
@@ -38,7 +39,7 @@ ValueId add_slice(Patch& p, const Ranges& r) {
                          p.add_constant("axes", ints(r.axes)), p.add_constant("steps", ints(r.steps))});
 }
 
-/// The range of a range: both forwards, along an axis of `size` elements.
+/// Makes the range of a range: both forwards, along an axis of `size` elements.
 void narrow(Ranges& r, size_t at, int64_t size, int64_t start, int64_t end, int64_t step) {
   const SliceRange first = slice_range(size, r.starts[at], r.ends[at], r.steps[at]);
   const SliceRange then = slice_range(first.count, start, end, step);
@@ -76,7 +77,7 @@ std::optional<Patch> slice_of_slice(const View& view, NodeId id) {
   return p;
 }
 
-/// Where the parts of a Concat begin, as far as their sizes are numbers; one more than parts when all are.
+/// Returns where the parts of a Concat begin, as far as sizes are numbers; one more than parts if all are.
 std::vector<int64_t> beginnings(const View& view, const std::vector<ValueId>& parts, int64_t axis) {
   std::vector<int64_t> at{0};
   for (ValueId v : parts) {

@@ -1,5 +1,6 @@
-// A BatchNormalization by constants that no convolution takes in becomes Mul and Add, which are fused with
-// what comes before and after. That of 16-bit floats is calculated in float32, and rounded as it was.
+// A BatchNormalization by constants that is not folded into a convolution becomes Mul and Add, which are
+// fused with the operators before and after. For 16-bit floats it is calculated in float32, and rounded as
+// before.
 #include "ops/norm/norm.h"
 #include "passes/patterns.h"
 
@@ -16,7 +17,7 @@ std::optional<Patch> propose_spread_batch_normalization(const View& view, NodeId
   const Node& n = view.node(id);
   const auto op = decode<BatchNormalization>(n.attributes);
   const auto rank = view.rank(n.inputs[0]);
-  // A convolution of float32 takes it into its weights; those of 16 bits would be rounded anew.
+  // It is folded into the weights of a convolution of float32; weights of 16 bits would be rounded anew.
   const bool taken_in = view.made_by(n.inputs[0], "Conv") && view.type(n.inputs[0]).elem == DataType::float32;
   if (op.training_mode || !rank || *rank < 2 || taken_in || !fits_float32(view.type(n.inputs[0]).elem))
     return std::nullopt;

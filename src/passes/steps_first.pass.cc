@@ -1,5 +1,5 @@
 // LSTM, GRU and RNN with the batch before the steps (layout 1) become those with the steps first, between
-// transpositions, which others may meet: other runtimes know no layout 1.
+// transpositions, which may meet others: other runtimes do not support layout 1.
 #include "passes/patterns.h"
 
 namespace lathe {

@@ -1,6 +1,6 @@
-// A ConvTranspose whose windows lie side by side, as they do where images grow by a whole factor, makes every
-// pixel of Y from one pixel of X: it is a Conv of one pixel with a filter for each pixel of a window, and
-// DepthToSpace. Both stay in blocks of channels, as what comes before and after does.
+// A ConvTranspose whose windows are side by side, as when images grow by a whole factor, makes every pixel of
+// Y from one pixel of X: it becomes a Conv of one pixel, with a filter for each pixel of a window, and
+// DepthToSpace. Both stay in channel blocks, as the operators before and after do.
 #include "ops/block/block.h"
 #include "passes/patterns.h"
 #include "passes/side_by_side.h"
@@ -13,7 +13,7 @@ using Ints = std::vector<int64_t>;
 std::optional<Patch> propose_transposed_conv(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Tensor* w = view.constant(n.inputs[1]);
-  // Filters that fill no blocks would be split between DepthToSpace and what follows.
+  // Filters that fill no blocks would be split between DepthToSpace and its readers.
   if (!w || w->rank() != 4 || !fits_float32(w->type()) || w->size() == 0 || w->dim(1) % block_lanes != 0 ||
       view.rank(n.inputs[0]) != 4)
     return std::nullopt;

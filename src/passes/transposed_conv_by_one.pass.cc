@@ -1,5 +1,5 @@
-// A ConvTranspose whose windows step by one pixel is a Conv with its kernel turned round, for which there is
-// more than one algorithm.
+// A ConvTranspose whose windows step by one pixel is a Conv with a mirrored kernel, for which there is more
+// than one algorithm.
 #include <algorithm>
 
 #include "ops/conv_transpose/conv_transpose.h"
@@ -14,8 +14,8 @@ bool are_all(const Ints& values, int64_t wanted) {
   return std::ranges::all_of(values, [&](int64_t v) { return v == wanted; });
 }
 
-/// The pads of the Conv that a ConvTranspose is whose windows step by one; nothing where there is none, or
-/// some would be negative.
+/// Returns the pads of the Conv that a ConvTranspose whose windows step by one is; nothing if there is none,
+/// or a pad would be negative.
 std::optional<Ints> mirrored_pads(const ConvTranspose& op, const Shape& w) {
   const size_t axes = w.size() - 2;
   if (!are_all(op.window.strides, 1) || !op.output_shape.empty() || !are_all(op.output_padding, 0) ||
@@ -32,7 +32,7 @@ std::optional<Ints> mirrored_pads(const ConvTranspose& op, const Shape& w) {
   return pads;
 }
 
-/// Weights [C, M / group, kernel…] as those of a Conv, [M, C / group, …kernel].
+/// Weights [C, M / group, kernel…] as those of a Conv, [M, C / group, mirrored kernel…].
 ValueId mirrored_weights(Patch& p, ValueId weights, const Shape& w, int64_t group) {
   const size_t axes = w.size() - 2;
   Ints grouped{group, w[0] / group, w[1]}, perm{0, 2, 1}, joined{group * w[1], w[0] / group}, spatial;

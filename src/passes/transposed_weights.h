@@ -1,4 +1,4 @@
-// Weights that are stored the other way round than their products want them: the embeddings that make logits
+// Weights that are stored transposed from what their products require, such as embeddings that make logits
 // again.
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace lathe {
 
-/// So many bytes are not transposed for nothing.
+/// Transposing so many bytes or more is avoided.
 inline constexpr size_t large_weights = size_t{4} << 20;
 
-/// The sizes of MatMul's result by Gemm, which wants matrices: -1 for one that is not fixed; empty where
-/// more are not or one is 0, which Reshape takes for another size, and where operators would be torn from the
-/// product.
+/// Returns the sizes of MatMul's result for Gemm, which takes matrices: -1 for one that is not fixed. It is
+/// empty if more are not fixed, if one is 0, which Reshape takes for another size, or if a Reshape would
+/// separate operators from the product.
 inline std::vector<int64_t> sizes_of_product(const Graph& g, const std::vector<Use>& readers,
                                              const Node& matmul) {
   const ValueType &x = g.value(matmul.inputs[0]).type, &y = g.value(matmul.outputs[0]).type;
@@ -30,8 +30,8 @@ inline std::vector<int64_t> sizes_of_product(const Graph& g, const std::vector<U
   return torn || !can_reshape ? std::vector<int64_t>() : sizes;
 }
 
-/// Does nobody read the result of this Transpose of a large constant matrix but MatMul that Gemm can take the
-/// place of? `uses(v)`: who reads v. Then nothing needs to be turned.
+/// Returns whether only MatMuls that Gemm can replace read the result of this Transpose of a large constant
+/// matrix, so that nothing needs to be transposed. `uses(v)`: the readers of v.
 template <class Uses>
 bool is_transpose_for_products(const Graph& g, const Node& transpose, Uses&& uses) {
   const auto perm = transpose.attributes.get<std::vector<int64_t>>("perm", {1, 0});

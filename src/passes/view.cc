@@ -16,7 +16,7 @@ const PassList& all_passes() {
 
 namespace {
 
-/// Constants of more elements are weights, whose contents passes leave alone.
+/// Constants with more elements are weights, whose contents passes do not read.
 constexpr int64_t max_equal_elements = 65536;
 
 }  // namespace
