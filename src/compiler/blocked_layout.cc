@@ -22,8 +22,8 @@ constexpr BlockedRule rules_by_operator[] = {
     {"GroupNormalization", fits_norm, describe_blocked_norm},
     {"Concat", fits_concat, describe_alike},
     {"DepthToSpace", fits_depth_to_space, describe_blocked_depth_to_space},
-    {"Resize", fits_resize, describe_blocked_resize},
-    {"Split", fits_split, describe_blocked_split, true},
+    {"Resize", fits_resize, describe_blocked_movement},
+    {"Split", fits_split, describe_blocked_movement, true},
     {"", fits_pointwise, describe_alike},
 };
 

@@ -270,7 +270,7 @@ MemoryInfo Engine::memory(const NamedShapes& shapes) const {
   ShapeKey key = exact;
   Growth::Sizes sizes;
   round_key(now->program, key, sizes);
-  return memory_of(now->program, plan_memory(now->program, 0, key), exact);
+  return memory_of(now->program, plan_run(now->program, 0, key, exact), exact);
 }
 
 MemoryInfo Engine::profile_memory(std::string_view name) const {

@@ -121,7 +121,6 @@ class Frame {
   friend class BodyFrame;
   using Block = BlockCache::Block;
 
-  MemoryPlan make_memory_plan();
   MemoryPlan& find_memory_plan();
   void make_key(std::span<const Value> inputs);
   void ensure_memory(std::span<const Value> inputs);

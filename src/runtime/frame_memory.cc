@@ -33,17 +33,6 @@ void Frame::make_key(std::span<const Value> inputs) {
   round_key(state_.program, key_, sizes_);
 }
 
-/// Sizes that a run has together may contradict each other when lengths are rounded up: then it gets a memory
-/// plan for its own.
-MemoryPlan Frame::make_memory_plan() {
-  if (key_.empty() || key_.back() != rounded_lengths) return plan_memory(state_.program, index_, key_);
-  try {
-    return plan_memory(state_.program, index_, key_);
-  } catch (const Error&) {
-    return plan_memory(state_.program, index_, exact_);
-  }
-}
-
 MemoryPlan& Frame::find_memory_plan() {
   ++clock_;
   MemoryPlan* oldest = nullptr;
@@ -55,10 +44,10 @@ MemoryPlan& Frame::find_memory_plan() {
     if (!oldest || l->last_used < oldest->last_used) oldest = l.get();
   }
   bound_ = nullptr;
-  MemoryPlan made = make_memory_plan();
+  MemoryPlan made = plan_run(state_.program, index_, key_, exact_);
   // Smaller sizes may leave larger gaps; then values are placed as for the largest sizes.
   if (reserved_ && !made.fits_in(reserved_->peak))
-    if (MemoryPlan without_reuse = plan_memory(state_.program, index_, key_, true);
+    if (MemoryPlan without_reuse = plan_run(state_.program, index_, key_, exact_, true);
         without_reuse.place_as(reserved_->peak))
       made = std::move(without_reuse);
   made.last_used = clock_;

@@ -556,24 +556,18 @@ bool MemoryPlan::place_as(const MemoryPlan& greater) {
   return true;
 }
 
-void append_to_key(ShapeKey& key, const Shape& s) {
-  key.push_back(static_cast<int64_t>(s.size()));
-  key.insert(key.end(), s.begin(), s.end());
-}
-
-void append_to_key(ShapeKey& key, const Value& v) {
-  if (v.is_tensor() && v.tensor().defined())
-    append_to_key(key, v.tensor().shape());
-  else
-    key.push_back(-1);
-}
-
-void round_key(const Program& program, ShapeKey& key, Growth::Sizes& sizes) {
-  if (program.growth().round_up(key, sizes)) key.push_back(rounded_lengths);
-}
-
 MemoryPlan plan_memory(const Program& program, size_t graph, const ShapeKey& key, bool without_reuse) {
   return MemoryPlanner(program, graph, key, without_reuse).run();
+}
+
+MemoryPlan plan_run(const Program& program, size_t graph, const ShapeKey& key, const ShapeKey& exact,
+                    bool without_reuse) {
+  if (key.empty() || key.back() != rounded_lengths) return plan_memory(program, graph, key, without_reuse);
+  try {
+    return plan_memory(program, graph, key, without_reuse);
+  } catch (const Error&) {
+    return plan_memory(program, graph, exact, without_reuse);
+  }
 }
 
 std::string describe_memory(const ProgramGraph& graph, size_t step, const MemoryPlan& memory_plan) {

@@ -9,19 +9,10 @@
 
 #include "runtime/branches.h"
 #include "runtime/program.h"
+#include "runtime/shape_key.h"
 #include "runtime/step_cost.h"
 
 namespace lathe {
-
-/// The shapes of inputs and captured values of a graph: for each of them, its rank and its sizes; -1 if it is
-/// no tensor.
-using ShapeKey = std::vector<int64_t>;
-void append_to_key(ShapeKey& key, const Value& v);
-void append_to_key(ShapeKey& key, const Shape& s);
-/// Ends a key of the main graph whose lengths of states are rounded up (Growth).
-inline constexpr int64_t rounded_lengths = -2;
-/// Rounds the lengths of states up, if there are any.
-void round_key(const Program& program, ShapeKey& key, Growth::Sizes& sizes);
 
 /// One value.
 struct Slot {
@@ -85,6 +76,10 @@ struct MemoryPlan {
 /// Runs the shape rules and places the values. `without_reuse`: each in memory of its own, and one step after
 /// the other; place_as() needs such a plan. Throws what the rules throw, with the node.
 MemoryPlan plan_memory(const Program& program, size_t graph, const ShapeKey& key, bool without_reuse = false);
+/// The memory plan of a run: for `key` with lengths rounded up, unless the rounded sizes contradict each
+/// other, because a model declares less than it wants; then for the sizes as they are, `exact`.
+MemoryPlan plan_run(const Program& program, size_t graph, const ShapeKey& key, const ShapeKey& exact,
+                    bool without_reuse = false);
 
 /// Says what the places of its operands save a step: "copies 1 of 3 parts", "writes over x"; empty: nothing.
 std::string describe_memory(const ProgramGraph& graph, size_t step, const MemoryPlan& memory_plan);

@@ -112,12 +112,7 @@ MemoryPlan plan_for(const Program& program, ShapeKey key, bool without_reuse) {
   const ShapeKey exact = key;
   Growth::Sizes sizes;
   round_key(program, key, sizes);
-  if (key == exact) return plan_memory(program, 0, exact, without_reuse);
-  try {
-    return plan_memory(program, 0, key, without_reuse);
-  } catch (const Error&) {  // as in Frame::make_memory_plan
-    return plan_memory(program, 0, exact, without_reuse);
-  }
+  return plan_run(program, 0, key, exact, without_reuse);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "base/pages.h"
 #include "runtime/engine_impl.h"
 #include "runtime/state_impl.h"
+#include "tensor/strides.h"
 
 namespace lathe {
 namespace {
@@ -139,10 +140,7 @@ int64_t State::length() const {
 int64_t State::capacity() const { return checked(impl_).capacity; }
 Shape State::strides() const {
   const Impl& i = checked(impl_);
-  const Shape whole = at_capacity(i.shape, i.axis, i.capacity);
-  Shape strides(whole.size(), 1);
-  for (size_t a = whole.size(); a-- > 1;) strides[a - 1] = strides[a] * whole[a];
-  return strides;
+  return row_major(at_capacity(i.shape, i.axis, i.capacity));
 }
 void* State::data() const { return checked(impl_).memory.get(); }
 uint64_t State::bytes() const {

@@ -88,9 +88,8 @@ bool fits_concat(const BlockedLayout& l, const Node& n);  // blocked/channels.cc
 bool fits_depth_to_space(const BlockedLayout& l, const Node& n);
 void describe_blocked_depth_to_space(BlockedLayout& l, const Node& old, Node& n);
 bool fits_resize(const BlockedLayout& l, const Node& n);  // blocked/movement.cc
-void describe_blocked_resize(BlockedLayout& l, const Node& old, Node& n);
 bool fits_split(const BlockedLayout& l, const Node& n);
-void describe_blocked_split(BlockedLayout& l, const Node& old, Node& n);
+void describe_blocked_movement(BlockedLayout& l, const Node& old, Node& n);
 bool fits_pointwise(const BlockedLayout& l, const Node& n);  // blocked/pointwise.cc
 /// Returns whether a chosen node makes the first input.
 bool fits_reader(const BlockedLayout& l, const Node& n);

@@ -8,19 +8,13 @@ bool fits_resize(const BlockedLayout& l, const Node& n) {
   return l.is_chosen(n.inputs[0]) && resizes_pixels(l.graph, n);
 }
 
-void describe_blocked_resize(BlockedLayout& l, const Node& old, Node& n) {
-  n.attributes = {};
-  describe_resize(l.graph, old, n);
-  n.inputs.set(0, l.blocked(old.inputs[0], l.rank(old.inputs[0])));
-}
-
 bool fits_split(const BlockedLayout& l, const Node& n) {
   return l.is_chosen(n.inputs[0]) && splits_blocks(l.graph, n);
 }
 
-void describe_blocked_split(BlockedLayout& l, const Node& old, Node& n) {
+void describe_blocked_movement(BlockedLayout& l, const Node& old, Node& n) {
   n.attributes = {};
-  describe_split(l.graph, old, n);
+  old.op == "Resize" ? describe_resize(l.graph, old, n) : describe_split(l.graph, old, n);
   n.inputs.set(0, l.blocked(old.inputs[0], l.rank(old.inputs[0])));
 }
 

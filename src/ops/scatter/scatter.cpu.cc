@@ -7,6 +7,7 @@
 #include "cpu/support.h"
 #include "ops/compute.h"
 #include "ops/picked.h"
+#include "ops/scatter/cache_rows.h"
 #include "ops/scatter/scatter_into.h"
 #include "ops/scatter/scatter_slices.h"
 
@@ -117,39 +118,8 @@ void scatter_slices(const ScatterND& op, KernelContext& c) {
 
 Support supports_rows(const TensorScatter&, const KernelQuery& r) { return cpu::refuse_unless_movable(r); }
 
-/// The output may be the memory of the cache, or of an update that replaces all of it.
-void write_rows(const TensorScatter& op, KernelContext& c) {
-  const Tensor &cache = c.in(0), &update = c.in(1);
-  const CacheRows rows(op, c, cache.shape(), update.shape());
-  Tensor& out = c.out(0);
-  const int64_t row = rows.inner * static_cast<int64_t>(cpu::element_bytes(cache)),
-                whole = rows.capacity * row, part = rows.length * row;
-  if (whole == 0 || rows.outer == 0) return;
-  const auto* const old = static_cast<const std::byte*>(cache.data());
-  const auto* const fresh = static_cast<const std::byte*>(update.data());
-  auto* const made = static_cast<std::byte*>(out.data());
-  const bool in_cache = old == made, in_update = part == whole && fresh == made;
-  c.parallel(rows.outer, std::max<int64_t>(1, Poller::every / whole), [&](int64_t begin, int64_t end) {
-    Poller poll(c);
-    for (int64_t o = begin; o < end; ++o) {
-      const int64_t first = part > 0 ? rows.first(o) * row : 0;
-      std::byte* const to = made + o * whole;
-      if (in_update) {
-        std::rotate(to, to + (whole - first) % whole, to + whole);
-        poll.did(first > 0 ? whole : 1);
-        continue;
-      }
-      // Rows beyond the end of a circular KV cache are written from its start.
-      const int64_t behind = std::min(part, whole - first), again = part - behind;
-      if (!in_cache) {
-        const std::byte* const from = old + o * whole;
-        poll.copy(from + again, first - std::min(first, again), to + again);
-        poll.copy(from + first + behind, whole - first - behind, to + first + behind);
-      }
-      poll.copy(fresh + o * part, behind, to + first);
-      poll.copy(fresh + o * part + behind, again, to);
-    }
-  });
+void scatter_rows(const TensorScatter& op, KernelContext& c) {
+  write_rows(CacheRows(c, op.axis, op.mode == "circular"), c);
 }
 
 }  // namespace
@@ -162,7 +132,7 @@ void cpu_scatter(KernelCatalog& k) {
                    {.run = scatter_slices, .supports = supports_scattered<ScatterND>});
   k.add<TensorScatter>(
       {.op = "TensorScatter", .name = cpu::kernel_name("tensor_scatter", Isa::generic), .overwrites = true},
-      {.run = write_rows, .supports = supports_rows});
+      {.run = scatter_rows, .supports = supports_rows});
 }
 
 }  // namespace lathe

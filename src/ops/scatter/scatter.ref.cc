@@ -1,4 +1,5 @@
 #include "kernel/lean_reference.h"
+#include "ops/scatter/cache_rows.h"
 #include "ops/scatter/scatter_into.h"
 #include "ops/scatter/scatter_slices.h"
 
@@ -59,7 +60,7 @@ void scatter_nd(const ScatterND& op, KernelContext& c) {
 
 void tensor_scatter(const TensorScatter& op, KernelContext& c) {
   const Tensor cache = unpacked(c.in(0)), update = unpacked(c.in(1));
-  const CacheRows rows(op, c, cache.shape(), update.shape());
+  const CacheRows rows(c, op.axis, op.mode == "circular");
   ByteOutput out(c.out(0));
   copy_elements(cache, out.tensor(), c);
   if (update.size() == 0) return out.finish();
@@ -67,9 +68,9 @@ void tensor_scatter(const TensorScatter& op, KernelContext& c) {
     Poller poll(c);
     const T* from = update.as<T>().data();
     for (int64_t o = 0; o < rows.outer; ++o)
-      for (int64_t s = 0; s < rows.length; ++s, from += rows.inner) {
-        const int64_t at = (rows.first(o) + s) % rows.capacity;
-        poll.copy(from, rows.inner, out.tensor().as<T>().data() + (o * rows.capacity + at) * rows.inner);
+      for (int64_t s = 0; s < rows.rows; ++s, from += rows.inner) {
+        const int64_t at = (rows.first(o) + s) % rows.size;
+        poll.copy(from, rows.inner, out.tensor().as<T>().data() + (o * rows.size + at) * rows.inner);
       }
   });
   out.finish();

@@ -1,11 +1,9 @@
 #include "ops/state/state.h"
 
-#include <algorithm>
-
 #include "cpu/movement.h"
 #include "cpu/support.h"
 #include "ops/movement.h"
-#include "ops/state/cache_update.h"
+#include "ops/scatter/cache_rows.h"
 
 namespace lathe {
 namespace {
@@ -37,55 +35,16 @@ void append(const Append& op, KernelContext& c) {
   cpu::move({cpu::at(added, skipped * from_strides[axis]), from_strides},
             cpu::at(out, length * to_strides[axis]), to_strides, more, bytes, c);
 }
-Support supports_append(const Append& op, const KernelQuery& r) {
-  const auto grows = [&](const KernelQuery::Operand& o) { return o.grows_along; };
-  const int32_t axis = grows(r.inputs[0]);
-  if (axis != grows(r.outputs[0]) || (axis >= 0 && axis != op.axis))
-    return Support::no("another axis of a state");
-  return cpu::refuse_unless_movable(r);
-}
-
-/// The output may be the memory of the cache, or of rows that replace all of it.
-void update_cache(const UpdateCache& op, KernelContext& c) {
-  const Tensor &old = c.in(0), &added = c.in(1);
-  Tensor& out = c.out(0);
-  const CacheUpdate u(op, c);
-  const auto row = u.inner * static_cast<int64_t>(cpu::element_bytes(out));
-  const auto* const from = static_cast<const std::byte*>(old.data());
-  const auto* const rows = static_cast<const std::byte*>(added.data());
-  auto* const to = static_cast<std::byte*>(out.data());
-  if (row == 0 || u.outer == 0 || u.size == 0 || rows == to) return;
-  const bool in_place = from == to;
-  const int64_t kept = std::min(u.old_size, u.size);
-  const int64_t moved = (in_place ? u.rows + u.size - kept : u.size) * row;
-  c.parallel(u.outer, std::max<int64_t>(1, Poller::every / std::max<int64_t>(moved, 1)),
-             [&](int64_t begin, int64_t end) {
-               Poller poll(c);
-               for (int64_t o = begin; o < end; ++o) {
-                 std::byte* const made = to + o * u.stride * row;
-                 const int64_t first = u.first(o), last = first + u.rows;
-                 const auto copy = [&](int64_t a, int64_t b) {
-                   if (a < b) poll.copy(from + (o * u.old_stride + a) * row, (b - a) * row, made + a * row);
-                 };
-                 const auto clear = [&](int64_t a, int64_t b) {
-                   if (a < b) poll.fill(made + a * row, (b - a) * row, std::byte{});
-                 };
-                 if (!in_place) {
-                   copy(0, std::min(first, kept));
-                   copy(last, kept);
-                 }
-                 clear(kept, first);
-                 clear(std::max(kept, last), u.size);
-                 poll.copy(rows + o * u.rows * row, u.rows * row, made + first * row);
-               }
-             });
-}
-Support supports_update(const UpdateCache& op, const KernelQuery& r) {
+/// The state that is read is the one that is written, along the operator's axis.
+template <class Op>
+Support supports_growth(const Op& op, const KernelQuery& r) {
   const int32_t axis = r.inputs[0].grows_along;
   if (axis != r.outputs[0].grows_along || (axis >= 0 && axis != op.axis))
     return Support::no("another axis of a state");
   return cpu::refuse_unless_movable(r);
 }
+
+void update_cache(const UpdateCache& op, KernelContext& c) { write_rows(CacheRows(c, op.axis), c); }
 
 void contiguous(const Contiguous& op, KernelContext& c) {
   const Tensor& in = c.in(0);
@@ -108,14 +67,14 @@ void cpu_state(KernelCatalog& k) {
                  .name = cpu::kernel_name("append", Isa::generic),
                  .takes_states = 1,
                  .appends = {{0, 0}}},
-                {.run = append, .supports = supports_append});
+                {.run = append, .supports = supports_growth<Append>});
   k.add<UpdateCache>({.op = "UpdateCache",
                       .domain = "lathe",
                       .name = cpu::kernel_name("update_cache", Isa::generic),
                       .overwrites = true,
                       .takes_states = 1,
                       .appends = {{0, 0}}},
-                     {.run = update_cache, .supports = supports_update});
+                     {.run = update_cache, .supports = supports_growth<UpdateCache>});
   k.add<Contiguous>({.op = "Contiguous",
                      .domain = "lathe",
                      .name = cpu::kernel_name("contiguous", Isa::generic),

@@ -4,7 +4,7 @@
 
 #include "kernel/kernel.h"
 #include "ops/movement.h"
-#include "ops/state/cache_update.h"
+#include "ops/scatter/cache_rows.h"
 
 namespace lathe {
 namespace {
@@ -52,7 +52,7 @@ void append(const Append& op, KernelContext& c) {
 void update_cache(const UpdateCache& op, KernelContext& c) {
   const Tensor &old = c.in(0), &added = c.in(1);
   Tensor& out = c.out(0);
-  const CacheUpdate u(op, c);
+  const CacheRows u(c, op.axis);
   const int64_t bytes = u.inner * static_cast<int64_t>(bits_of(out.type())) / 8;
   const auto row = [&](const Tensor& t, int64_t o, int64_t size, int64_t i) {
     return static_cast<const std::byte*>(t.data()) + (o * size + i) * bytes;
