@@ -23,7 +23,36 @@ std::string component_text(const ComponentInfo& c) {
          (c.lacks.empty() ? "" : "; left out: " + c.lacks);
 }
 
-void print_json(const SystemInfo& s) {
+Json device_json(const DeviceInfo& d) {
+  Json types = Json::array(), details = Json::array();
+  for (DataType t : d.facts.types) types.push_back(name_of(t));
+  for (const auto& [key, value] : d.facts.details) details.push_back({{"key", key}, {"value", value}});
+  return {{"name", d.name},
+          {"description", d.facts.description},
+          {"types", std::move(types)},
+          {"instruction_sets", d.facts.instruction_sets},
+          {"details", std::move(details)},
+          {"memory_total", d.memory.total ? Json(d.memory.total) : Json(nullptr)},
+          {"memory_free", d.memory.total ? Json(d.memory.free) : Json(nullptr)}};
+}
+
+std::string device_text(const DeviceInfo& d) {
+  std::vector<std::string> said;
+  if (!d.facts.description.empty()) said.push_back(d.facts.description);
+  if (d.memory.total)
+    said.push_back(bytes_text(d.memory.free) + " of " + bytes_text(d.memory.total) + " free");
+  if (!d.facts.instruction_sets.empty())
+    said.push_back("instructions " + join(d.facts.instruction_sets, ", "));
+  std::vector<std::string> types;
+  for (DataType t : d.facts.types) types.emplace_back(name_of(t));
+  if (!types.empty()) said.push_back("elements " + join(types, ", "));
+  for (const auto& [key, value] : d.facts.details) said.push_back(key + " " + value);
+  return join(said, "; ");
+}
+
+void print_json(const SystemInfo& s, const std::vector<DeviceInfo>& devices) {
+  Json device_list = Json::array();
+  for (const DeviceInfo& d : devices) device_list.push_back(device_json(d));
   Json components = Json::array();
   for (const ComponentInfo& c : s.components) components.push_back(component_json(c));
   Json list = Json::array();
@@ -31,6 +60,7 @@ void print_json(const SystemInfo& s) {
     list.push_back({{"name", p.name},
                     {"phase", p.lowering ? "lowering" : "graph"},
                     {"required", p.required},
+                    {"target", p.target},
                     {"needs", p.needs},
                     {"provides", p.provides},
                     {"level", name_of(p.level)},
@@ -49,11 +79,12 @@ void print_json(const SystemInfo& s) {
          {"threads_reason", s.threads_reason},
          {"newest_opset", s.newest_opset},
          {"newest_ir_version", s.newest_ir_version},
+         {"devices", std::move(device_list)},
          {"components", std::move(components)},
          {"passes", std::move(list)}});
 }
 
-void print_text(const SystemInfo& s) {
+void print_text(const SystemInfo& s, const std::vector<DeviceInfo>& devices) {
   Table t("");
   t.add({"lathe", s.version});
   t.add({"speaks",
@@ -66,6 +97,10 @@ void print_text(const SystemInfo& s) {
                        (s.memory_limit ? ", limited to " + bytes_text(s.memory_limit) : ", no limit")});
   t.add({"threads", fmt::format("{}: {}", s.threads, s.threads_reason)});
   t.print();
+  fmt::print("\nDevices that engines can be built for (--backend), those of plug-ins included\n");
+  Table device_table;
+  for (const DeviceInfo& d : devices) device_table.add({d.name, device_text(d)});
+  device_table.print();
   fmt::print("\nOptional components, and the operators that need them\n");
   Table components;
   for (const ComponentInfo& c : s.components)
@@ -76,14 +111,14 @@ void print_text(const SystemInfo& s) {
   Table list, lowering;
   for (const PassInfo& p : passes())
     if (p.lowering)
-      lowering.add({p.name, p.required ? "always" : "", p.needs, p.description});
+      lowering.add({p.name, p.target, p.required ? "always" : "", p.needs, p.description});
     else
       list.add({p.name, (p.by_default ? "" : "+ ") + std::string(name_of(p.level)), p.description});
   list.print();
   fmt::print(
-      "\nPasses of the lowering in their order, and what they need; --passes=-NAME leaves out those that are "
-      "not "
-      "always run\n");
+      "\nPasses of the lowering in their order, for one target or all, and what they need; --passes=-NAME "
+      "leaves "
+      "out those that are not always run\n");
   lowering.print();
 }
 
@@ -93,10 +128,13 @@ void add_info(CLI::App& app, Command& command) {
   CLI::App* sub = declare(app, command, "info",
                           "Tell what the processor can do, what limits hold, and how many threads are used",
                           "  lathe info\n  lathe info --json\n");
-  sub->callback([&command] {
-    command.run = [&command] {
+  const auto plugins = std::make_shared<std::vector<std::filesystem::path>>();
+  sub->add_option("--plugin", *plugins, "A shared library whose devices are told too; may be repeated");
+  sub->callback([&command, plugins] {
+    command.run = [&command, plugins] {
       const SystemInfo s = system_info();
-      command.json ? print_json(s) : print_text(s);
+      const std::vector<DeviceInfo> known = devices(*plugins);
+      command.json ? print_json(s, known) : print_text(s, known);
       return success;
     };
   });

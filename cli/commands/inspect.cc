@@ -197,6 +197,7 @@ int inspect_plan(const InspectArguments& o, bool json) {
            {"isa", target.isa},
            {"built_for", target.built_for},
            {"section", target.section},
+           {"device", target.device},
            {"inputs", inputs},
            {"outputs", outputs},
            {"symbols", e.symbols()},
@@ -205,8 +206,9 @@ int inspect_plan(const InspectArguments& o, bool json) {
            {"steps", e.steps().size()}});
     return success;
   }
-  fmt::print("a plan built for {}, opened for {} from its {} section; {}, {} numerics\n", target.built_for,
-             target.isa, target.section, counted(e.steps().size(), "step"), name_of(e.numerics()));
+  fmt::print("a plan for {} built for {}, opened for {} from its {} section; {}, {} numerics\n",
+             target.device, target.built_for, target.isa, target.section, counted(e.steps().size(), "step"),
+             name_of(e.numerics()));
   print_values("inputs", e.inputs());
   print_values("outputs", e.outputs());
   print_profiles(e);
@@ -225,6 +227,14 @@ int run_inspect(const InspectArguments& o, bool json) {
   const Sizes requested = o.shape.parse();
   Progress progress("inspecting " + o.model.model.string());
   const onnx::Model model = o.model.load();
+  if (o.steps && !o.engine.plugins.empty()) {
+    // Plug-ins bring operators that the summary does not know.
+    BuildOptions build = o.engine.build_options(o.model);
+    build.shapes = requested.symbols;
+    o.tune.apply(build, progress);
+    print_steps(Engine::build(model, build), json);
+    return success;
+  }
   ModelSummary summary = inspect(model);
   const auto symbols = known_symbols(summary.inputs, requested);
   if (o.text || o.dot) {

@@ -16,7 +16,7 @@ namespace {
 
 struct RefitArguments {
   std::filesystem::path plan, output;
-  std::vector<std::filesystem::path> weights;
+  std::vector<std::filesystem::path> weights, plugins;
   std::string prefix, isa;
   int threads = 0;
   bool untrusted = false, all = false;
@@ -38,6 +38,7 @@ int run_refit(const RefitArguments& o, bool json) {
   BuildOptions options;
   options.isa = o.isa;
   options.threads = o.threads;
+  options.plugins = o.plugins;
   options.load.untrusted = o.untrusted;
   const Engine engine = Engine::load(o.plan, options);
   Refitter r(engine);
@@ -94,6 +95,9 @@ void add_refit(CLI::App& app, Command& command) {
   sub->add_flag("--all", options->all, "Refuse to keep any weight of the plan");
   sub->add_option("--isa", options->isa, "The best instructions to use: generic, avx2, avx512");
   sub->add_option("--threads", options->threads, "0 takes as many as this process may use");
+  sub->add_option("--plugin", options->plugins,
+                  "A shared library that the plan was built with (may be repeated)")
+      ->type_name("FILE");
   sub->add_flag("--untrusted", options->untrusted, "Read files into private memory instead of mapping them");
   sub->callback([&command, options] {
     command.run = [&command, options] { return run_refit(*options, command.json); };

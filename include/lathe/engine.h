@@ -44,7 +44,7 @@ struct TuningReport {
   double seconds = 0;    // that timing took
 };
 
-/// Tells which instructions an engine's kernels use, and which part of its plan they were taken from.
+/// Tells what an engine's kernels are for, and which part of its plan they were taken from.
 struct TargetInfo {
   std::string isa;        // "generic", "avx2", "avx512"
   std::string built_for;  // target of the build; at most `isa` unless the section is "portable"
@@ -52,6 +52,7 @@ struct TargetInfo {
   /// packed again when the plan was opened, since it was built for more than this machine has or
   /// BuildOptions::isa allows.
   std::string section;
+  std::string device;  // the backend whose kernels come first: "cpu", or the name of a plug-in's device
 };
 
 class Context;

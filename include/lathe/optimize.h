@@ -37,6 +37,7 @@ struct PassInfo {
   bool by_default = true;         // false: only runs where "+name" asks for it
   bool lowering = false;          // true: of the lowering
   bool required = false;          // true: cannot be left out by "-name" in BuildOptions::passes
+  std::string target = {};        // backend whose lowering pass it is; empty: of all
   /// Facts of the target, the options and the graph that a lowering pass needs, and that it provides for
   /// those behind it ("vectors, fixed weights").
   std::string needs = {}, provides = {};

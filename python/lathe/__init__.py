@@ -73,6 +73,14 @@ def system_info() -> dict[str, Any]:
     return _lathe.system_info()
 
 
+def devices(plugins: Iterable[Any] = ()) -> list[dict[str, Any]]:
+    """Returns the devices that engines can be built for: the CPU, then those that `plugins` (shared libraries) bring.
+    Each is a dict: "name" (for `backend=`), "description", "types" (element types that its kernels take; empty: all),
+    "instruction_sets" (worst first), "details" (other facts by name), "memory_total" and "memory_free" (bytes, 0 where
+    unknown). Raises `lathe.Error` E3005 (build_plugin_failed) where a plug-in cannot be loaded. Thread-safe."""
+    return _lathe.devices([os.fspath(plugin) for plugin in plugins])
+
+
 def merge_timing_caches(caches: Iterable[Any], output: Any = "") -> list[dict[str, Any]]:
     """Merges timing caches and returns what they hold, a dict for each machine; writes `output` unless it is empty.
     Of two times for one tactic the lesser is kept. Raises `lathe.Error` E1001 (file_not_found), E1152 (json_malformed),
@@ -142,6 +150,7 @@ __all__ = [
     "WeightInfo",
     "build",
     "deserialize",
+    "devices",
     "exporters",
     "from_file",
     "inferred_size",

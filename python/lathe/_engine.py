@@ -344,9 +344,10 @@ class Engine:
 
     @property
     def target(self) -> dict[str, str]:
-        """The instruction sets of the engine and of its plan.
+        """The device and the instruction sets that the engine and its plan were made for.
         "isa" is what its kernels use, "built_for" what the plan was built for. "section" is the part of the plan that
         was opened: "native", or "portable" where kernels were chosen and weights packed again for a lesser processor.
+        "device" is the backend whose kernels come first.
         """
         return self._engine.target()
 

@@ -66,6 +66,7 @@ nb::dict target_of(const Engine& e) {
   d["isa"] = info.isa;
   d["built_for"] = info.built_for;
   d["section"] = info.section;
+  d["device"] = info.device;
   return d;
 }
 
@@ -342,7 +343,7 @@ void bind_engine(nb::module_& m) {
           "Returns the number of threads of a run.")
       .def(
           "target", [](const PooledEngine& e) { return target_of(e.engine()); },
-          "Returns \"isa\", \"built_for\" and \"section\".")
+          "Returns \"isa\", \"built_for\", \"section\" and \"device\".")
       .def(
           "is_refittable", [](const PooledEngine& e) { return e.engine().is_refittable(); },
           "Returns whether weights can be exchanged.")

@@ -93,6 +93,26 @@ nb::dict system_to_python() {
   return d;
 }
 
+nb::list devices_to_python(const std::vector<std::string>& plugins) {
+  nb::list l;
+  for (const DeviceInfo& info : devices({plugins.begin(), plugins.end()})) {
+    nb::list types;
+    for (DataType t : info.facts.types) types.append(std::string(name_of(t)));
+    nb::dict details;
+    for (const auto& [key, value] : info.facts.details) details[key.c_str()] = value;
+    nb::dict d;
+    d["name"] = info.name;
+    d["description"] = info.facts.description;
+    d["types"] = types;
+    d["instruction_sets"] = info.facts.instruction_sets;
+    d["details"] = details;
+    d["memory_total"] = info.memory.total;
+    d["memory_free"] = info.memory.free;
+    l.append(d);
+  }
+  return l;
+}
+
 nb::list findings_to_python(const onnx::Model& model) {
   std::vector<Diagnostic> found;
   {
@@ -228,6 +248,8 @@ void bind_tools(nb::module_& m) {
         "Returns the operators whose names fit a shell pattern; lathe.operators describes them.");
   m.def("system_info", &system_to_python,
         "Returns facts about the machine and the library; lathe.system_info describes them.");
+  m.def("devices", &devices_to_python, nb::arg("plugins"),
+        "Returns the devices that engines can be built for; lathe.devices describes them.");
   m.def("merge_timing_caches", &timing_caches_to_python, nb::arg("caches"), nb::arg("output"),
         "Merges timing caches into a file and returns what they hold.");
 }

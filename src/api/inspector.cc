@@ -140,6 +140,7 @@ std::string EngineInspector::get_engine_information(LayerInformationFormat forma
   }
   JsonWriter w;
   w.object().member("isa").text(target_.isa).member("built_for").text(target_.built_for);
+  w.member("device").text(target_.device);
   w.member("numerics").text(name_of(numerics_)).member("refittable").boolean(refittable_);
   w.member("weight_bytes").number(static_cast<double>(weights_)).member("input_shapes").object();
   for (const auto& [name, shape] : shapes_) {

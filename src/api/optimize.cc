@@ -10,6 +10,7 @@
 #include "compiler/lowering_passes.h"
 #include "compiler/optimize.h"
 #include "compiler/unfold.h"
+#include "graph/traverse.h"
 #include "onnx/exporter.h"
 #include "onnx/importer.h"
 #include "tensor/alignment.h"
@@ -30,11 +31,11 @@ int opset_of(const onnx::Model& model) {
 bool is_attention(const Node& n) { return n.op == "Attention" && n.domain.empty(); }
 
 using Origins = std::set<std::string>;
-void add_attention_of_file(const Graph& g, Origins& found) {
-  for (NodeId id : g.order()) {
-    if (is_attention(g.node(id))) found.insert(g.node(id).origin.begin(), g.node(id).origin.end());
-    for (const Body& b : g.node(id).bodies) add_attention_of_file(*b.graph, found);
-  }
+void add_attention_of_file(const Graph& root, Origins& found) {
+  each_graph(root, [&](const Graph& g) {
+    for (NodeId id : g.order())
+      if (is_attention(g.node(id))) found.insert(g.node(id).origin.begin(), g.node(id).origin.end());
+  });
 }
 
 /// ONNX Runtime's Attention gives 0 to a query whose keys are all masked by the least float, where softmax
@@ -48,7 +49,6 @@ class HiddenRows {
 
   void write(const Origins& of_file) {
     for (NodeId id : g_.order()) {
-      for (const Body& b : g_.node(id).bodies) HiddenRows(*b.graph).write(of_file);
       const Node& n = g_.node(id);
       if (!is_attention(n) || n.inputs.size() < 4 || n.inputs[3] == no_id ||
           g_.value(n.inputs[3]).type.elem != DataType::float32 ||
@@ -139,7 +139,7 @@ OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options, i
   const Optimized done = optimize_graph(
       *graph, catalog, KernelCatalog::standard(), options,
       {.dequantize = false, .newest_opset = opset, .for_others = true, .written_opset = written});
-  HiddenRows(*graph).write(attention);
+  each_graph(*graph, [&](Graph& g) { HiddenRows(g).write(attention); });
   unfold_repeated(*graph, done.folds, UnfoldFor::files);
   OptimizedModel result{export_model(*graph, catalog, {.opset = opset, .min_opset = written}), {}};
   for (const AppliedPatch& p : done.patches)
@@ -153,7 +153,7 @@ std::vector<PassInfo> passes() {
     list.push_back({std::string(p.name), std::string(p.description), p.level, p.by_default});
   for (const LoweringPass& p : lowering_passes())
     list.push_back({std::string(p.name), std::string(p.description), OptimizationLevel::all, true, true,
-                    p.required, facts_text(p.needs), facts_text(p.provides)});
+                    p.required, std::string(p.target), facts_text(p.needs), facts_text(p.provides)});
   return list;
 }
 

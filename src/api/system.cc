@@ -5,15 +5,14 @@
 #include "base/component.h"
 #include "base/cpu.h"
 #include "base/unfinished.h"
+#include "compiler/target.h"
 #include "kernel/kernel.h"
+#include "lathe/device.h"
 #include "lathe/system_info.h"
 #include "lathe/unfinished_files.h"
 #include "lathe/version.h"
+#include "runtime/extensions.h"
 #include "schema/schema.h"
-
-#if defined(__linux__)
-#include <unistd.h>
-#endif
 
 namespace lathe {
 
@@ -55,15 +54,21 @@ SystemInfo system_info() {
   s.cpu_quota = limits.quota;
   s.threads = limits.threads;
   s.threads_reason = limits.reason;
-#if defined(__linux__)
-  s.memory_total =
-      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-#endif
+  s.memory_total = physical_memory().total;
   s.memory_limit = memory_limit();
   s.newest_opset = newest_opset;
   s.newest_ir_version = newest_ir_version;
   s.components = all_components();
   return s;
+}
+
+std::vector<DeviceInfo> devices(const std::vector<std::filesystem::path>& plugins) {
+  const auto extensions = Extensions::load(plugins);
+  std::vector<DeviceInfo> list;
+  for (const Target& t : built_in_targets()) list.push_back(t.describe());
+  for (const std::shared_ptr<Backend>& d : extensions->devices())
+    list.push_back(target_of(d->name(), *extensions)->describe());
+  return list;
 }
 
 void remove_unfinished_files() { remove_all_unfinished(); }

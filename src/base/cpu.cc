@@ -185,6 +185,16 @@ CpuLimits cpu_limits(const std::filesystem::path& cgroup_root, const std::filesy
   return l;
 }
 
+PhysicalMemory physical_memory() {
+  PhysicalMemory m;
+#if defined(__linux__)
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  m = {.total = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * page,
+       .free = static_cast<uint64_t>(sysconf(_SC_AVPHYS_PAGES)) * page};
+#endif
+  return m;
+}
+
 uint64_t memory_limit(const std::filesystem::path& cgroup_root, const std::filesystem::path& self) {
   // Version 1 writes "no limit" as a huge number.
   constexpr uint64_t unlimited = uint64_t{1} << 60;

@@ -30,6 +30,12 @@ void pretend_tiles();
 /// "avx2", "avx512", …: those that are there.
 std::vector<std::string> feature_names(const CpuFeatures& f);
 
+/// The memory of the machine in bytes; 0 where it is not known.
+struct PhysicalMemory {
+  uint64_t total = 0, free = 0;
+};
+PhysicalMemory physical_memory();
+
 /// How many threads to use, and why.
 struct CpuLimits {
   int online = 1;      // processors of the machine

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "graph/traverse.h"
 #include "plan/weight_use.h"
 #include "tensor/alignment.h"
 
@@ -27,9 +28,7 @@ bool is_weight(const Graph& g, const Use& use) {
   return n.op == "Gather" && use.input == 0;
 }
 
-}  // namespace
-
-void align_constants(Graph& g) {
+void align_constants_of(Graph& g) {
   const UseIndex uses(g);
   for (ValueId v = 0; v < g.value_count(); ++v) {
     ValueInfo& info = g.value(v);
@@ -42,9 +41,10 @@ void align_constants(Graph& g) {
     if (info.is_constant() && !g.is_output(v) && std::ranges::all_of(uses.of(v), weight)) continue;
     info.constant = std::make_shared<const Value>(aligned(info.constant->tensor()));
   }
-  for (NodeId id : g.order())
-    for (const Body& b : g.node(id).bodies) align_constants(*b.graph);
 }
+}  // namespace
+
+void align_constants(Graph& root) { each_graph(root, align_constants_of); }
 
 void finalize_weights(Plan& plan, const KernelCatalog& kernels) {
   constexpr size_t small = size_t{1} << 16;

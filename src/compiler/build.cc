@@ -12,6 +12,7 @@
 #include "compiler/optimize.h"
 #include "compiler/states.h"
 #include "compiler/tap_restore.h"
+#include "graph/traverse.h"
 #include "runtime/engine_impl.h"
 #include "runtime/weight_program.h"
 #include "tune/tune_plan.h"
@@ -35,11 +36,11 @@ bool is_streamed(const Graph& g) {
 }
 
 /// Drops the folded constants of a graph: from here on the plan alone holds them.
-void forget_folded(Graph& g, const Folds& folds) {
-  for (ValueId v = 0; v < g.value_count(); ++v)
-    if (auto& constant = g.value(v).constant; folds.contains(constant.get())) constant = nullptr;
-  for (NodeId id : g.order())
-    for (const Body& b : g.node(id).bodies) forget_folded(*b.graph, folds);
+void forget_folded(Graph& root, const Folds& folds) {
+  each_graph(root, [&](Graph& g) {
+    for (ValueId v = 0; v < g.value_count(); ++v)
+      if (auto& constant = g.value(v).constant; folds.contains(constant.get())) constant = nullptr;
+  });
 }
 
 /// Saves what was measured, even if the rest of the build fails.
@@ -82,9 +83,11 @@ BuildSettings settings_of(const Graph& graph, const BuildOptions& options, const
   BuildSettings s{.preference = {backend_preference(options.backend, extensions), choose_isa(options.isa),
                                  options.allow_reference, options.level == OptimizationLevel::all,
                                  options.refit, options.numerics == Numerics::strict},
+                  .target = nullptr,
                   .profiles = plan_profiles(graph, options),
                   .states = {},
                   .tuner = nullptr};
+  s.target = target_of(s.preference.backends.front(), extensions);
   s.preference.likely = likely_sizes(graph, options);
   s.states = state_positions(graph, options);
   if (Tuner::wanted(options))
@@ -98,7 +101,8 @@ Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& ex
   report(options, "optimize", 0);
   const Tapped tapped(graph, options.taps);
   const std::vector<Initializer> given = options.refit ? initializers(graph) : std::vector<Initializer>();
-  Optimized done = optimize_graph(graph, schemas, extensions.kernels(), options);
+  Optimized done =
+      optimize_graph(graph, schemas, extensions.kernels(), options, {.target = settings.target.get()});
   const TappedValues taps = tapped.restore(graph);
   report(options, "plan", 0.5);
   Plan plan = plan_optimized(graph, std::move(done.folds), taps, schemas, extensions, options,
@@ -114,12 +118,21 @@ Plan plan_optimized(Graph& graph, Folds folds, const TappedValues& taps, const S
   const Preference& preference = settings.preference;
   Tuner* const tuner = settings.tuner.get();
   Keep keep(tuner, tuning);
-  LoweringContext lowering{graph,      folds,   taps,   schemas, extensions.kernels(),
-                           preference, options, search, tuner,   settings.states};
+  LoweringContext lowering{.graph = graph,
+                           .folds = folds,
+                           .taps = taps,
+                           .schemas = schemas,
+                           .kernels = extensions.kernels(),
+                           .preference = preference,
+                           .options = options,
+                           .search = search,
+                           .target = settings.target.get(),
+                           .tuner = tuner,
+                           .state_positions = settings.states};
   run_lowering_passes(lowering);
   Packing packing;
-  Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, packing, search,
-                    std::move(lowering.states));
+  Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, lowering.target, options.control,
+                    packing, search, std::move(lowering.states));
   plan.portable = options.portable;
   plan.profiles = std::move(settings.profiles);
   record_arithmetic(plan, schemas, extensions.kernels());

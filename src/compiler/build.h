@@ -4,6 +4,7 @@
 
 #include "compiler/lower.h"
 #include "compiler/states.h"
+#include "compiler/target.h"
 #include "graph/graph.h"
 #include "kernel/select.h"
 #include "lathe/engine.h"
@@ -17,6 +18,7 @@ namespace lathe {
 /// The settings that follow from the options and the graph, computed once.
 struct BuildSettings {
   Preference preference;
+  std::shared_ptr<const Target> target;  // whose kernels come first; null: none that is known here
   std::vector<PlanProfile> profiles;
   std::vector<StatePositions> states;
   std::unique_ptr<Tuner> tuner;  // null: nothing is measured

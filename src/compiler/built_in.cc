@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/traverse.h"
 #include "plan/checksum.h"
 #include "schema/infer.h"
 #include "tensor/contents.h"
@@ -17,8 +18,6 @@ void add_initializers(const Graph& g, std::vector<Initializer>& all, std::set<co
     if (!i.source.empty()) all.push_back({i.source, i.constant});
     if (uses.is_read(v) || i.is_input) read.insert(i.constant.get());
   }
-  for (NodeId id : g.order())
-    for (const Body& b : g.node(id).bodies) add_initializers(*b.graph, all, read);
 }
 
 /// True for axes, sizes and indices, which are not trained: rewrites by them are worth more than exchanging
@@ -37,7 +36,7 @@ class DecidingShapes {
     state_.declare_bodies(g);
     std::vector<Diagnostic> ignored;
     infer_graph(g, schemas_, state_, &ignored);
-    look(g);
+    each_graph(g, [this](Graph& each) { look(each); });
     return std::move(deciding_);
   }
 
@@ -54,7 +53,6 @@ class DecidingShapes {
         const Value* constant = g.value(inputs[i]).constant.get();
         if (!deciding_.contains(constant) && depends_on_contents(g, id, i, schemas_, state_)) mark(constant);
       }
-      for (const Body& b : g.node(id).bodies) look(*b.graph);
     }
   }
   /// Marks the constant and all constants that it was folded from, through chains of any length.
@@ -81,7 +79,7 @@ class DecidingShapes {
 std::vector<Initializer> initializers(const Graph& graph) {
   std::vector<Initializer> all;
   std::set<const Value*> read;
-  add_initializers(graph, all, read);
+  each_graph(graph, [&](const Graph& g) { add_initializers(g, all, read); });
   std::erase_if(all, [&](const Initializer& i) { return !read.contains(i.value.get()); });
   return all;
 }

@@ -80,10 +80,7 @@ bool join_cache_update(Graph& graph, NodeId id) {
 
 bool use_cache_updates(Graph& graph) {
   bool any = false;
-  for (NodeId id : graph.order()) {
-    for (const Body& b : graph.node(id).bodies) any |= use_cache_updates(*b.graph);
-    any |= join_cache_update(graph, id);
-  }
+  for (NodeId id : graph.order()) any |= join_cache_update(graph, id);
   return any;
 }
 

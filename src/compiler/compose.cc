@@ -4,8 +4,6 @@
 #include <array>
 #include <span>
 
-#include "cpu/elementwise.h"
-
 namespace lathe {
 namespace {
 
@@ -35,8 +33,9 @@ std::optional<Pointwise> of_bytes(const Pointwise::Instruction& s, DataType chos
 /// Programs of nodes that become one.
 class Composition {
  public:
-  Composition(const Graph& g, const std::map<NodeId, Pointwise>& programs, NodeId anchor)
-      : graph_(g), programs_(programs), anchor_(anchor) {
+  Composition(const Graph& g, const std::map<NodeId, Pointwise>& programs, const Target::Fusion& fusion,
+              NodeId anchor)
+      : graph_(g), programs_(programs), fusion_(fusion), anchor_(anchor) {
     if (anchor != no_id) operand(g.node(anchor).outputs[0]);
   }
 
@@ -54,10 +53,10 @@ class Composition {
     append(node, in_bytes(node, p).value_or(p));
   }
 
-  /// Returns nothing if the program would be too long, or have too many operands or results at once.
-  std::optional<Region> region(std::vector<NodeId> nodes) const {
-    if (operands_.size() > Pointwise::max_operands || code_.size() > Pointwise::max_instructions)
-      return std::nullopt;
+  Composed region(std::vector<NodeId> nodes) const {
+    if (operands_.size() > Pointwise::max_operands)
+      return {std::nullopt, "the program would read too many values"};
+    if (code_.size() > Pointwise::max_instructions) return {std::nullopt, "the program would be too long"};
     Region r{anchor_, std::move(nodes), {static_cast<uint16_t>(operands_.size()), code_}, {}};
     auto read = reads_.begin();
     for (Pointwise::Instruction& s : r.program.code)
@@ -65,9 +64,10 @@ class Composition {
         v = static_cast<uint16_t>(read->made ? operands_.size() + read->index : read->index);
         ++read;
       }
-    if (cpu::buffers_of(r.program) > cpu::PointwiseCode::max_buffers) return std::nullopt;
+    if (fusion_.refuse)
+      if (auto why = fusion_.refuse(r.program)) return {std::nullopt, std::move(*why)};
     r.operands.assign(operands_.begin() + (anchor_ != no_id), operands_.end());
-    return r;
+    return {std::move(r)};
   }
 
  private:
@@ -138,6 +138,7 @@ class Composition {
 
   const Graph& graph_;
   const std::map<NodeId, Pointwise>& programs_;
+  const Target::Fusion& fusion_;
   NodeId anchor_;
   std::vector<ValueId> operands_;
   std::vector<DataType> read_as_;  // types of operands; undefined: not read yet
@@ -149,9 +150,9 @@ class Composition {
 
 }  // namespace
 
-std::optional<Region> compose(const Graph& g, const std::map<NodeId, Pointwise>& programs, NodeId anchor,
-                              std::vector<NodeId> nodes) {
-  Composition c(g, programs, anchor);
+Composed compose(const Graph& g, const std::map<NodeId, Pointwise>& programs, const Target::Fusion& fusion,
+                 NodeId anchor, std::vector<NodeId> nodes) {
+  Composition c(g, programs, fusion, anchor);
   for (NodeId n : nodes) c.add(n, n == nodes.back());
   return c.region(std::move(nodes));
 }

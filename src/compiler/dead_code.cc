@@ -1,27 +1,18 @@
 #include "compiler/dead_code.h"
 
-#include <algorithm>
+#include <ranges>
+
+#include "graph/traverse.h"
 
 namespace lathe {
 
 void remove_unread(Graph& graph, const std::vector<ValueId>& kept) {
-  std::vector<bool> wanted(graph.value_count());
-  for (ValueId v : graph.outputs()) wanted[v] = true;
-  for (ValueId v : kept) wanted[v] = true;
-  const std::vector<NodeId> order = graph.order();
-  for (auto id = order.rbegin(); id != order.rend(); ++id) {
-    const Node& n = graph.node(*id);
-    const bool read = !n.bodies.empty() ||
-                      std::ranges::any_of(n.outputs, [&](ValueId v) { return v != no_id && wanted[v]; });
-    if (!read) {
-      graph.remove_node(*id);
-      continue;
-    }
-    for (ValueId v : n.inputs)
-      if (v != no_id) wanted[v] = true;
-    for (const Body& b : n.bodies)
-      for (ValueId c : b.graph->captures()) wanted[b.graph->value(c).captured] = true;
-  }
+  std::vector<bool> live = outputs_of(graph), stays(graph.node_count());
+  for (ValueId v : kept) live[v] = true;
+  for (NodeId id : makers_of(graph, std::move(live), [](const Node& n) { return !n.bodies.empty(); }))
+    stays[id] = true;
+  for (NodeId id = 0; id < graph.node_count(); ++id)
+    if (graph.node(id).alive && !stays[id]) graph.remove_node(id);
 }
 
 }  // namespace lathe

@@ -4,8 +4,7 @@
 #include <set>
 
 #include "base/file.h"
-#include "compiler/int8_weights.h"
-#include "compiler/low_bit_matmuls.h"
+#include "compiler/target.h"
 #include "compiler/weights.h"
 #include "eval/eval.h"
 #include "passes/transposed_weights.h"
@@ -72,7 +71,9 @@ class Folder {
     if (n.op != "DequantizeLinear" || options_.dequantize == D::all) return false;
     if (options_.dequantize == D::none) return true;
     if (!uses) uses.emplace(g);
-    return stays_int8(g, *uses, n) || stays_low_bit(g, *uses, n);
+    return std::ranges::any_of(built_in_targets(), [&](const Target& t) {
+      return t.keeps_integers && t.keeps_integers(g, *uses, n);
+    });
   }
 
   bool keeps_transpose(const Graph& g, const Node& n, std::optional<UseIndex>& uses) const {

@@ -7,10 +7,11 @@
 #include <span>
 
 #include "compiler/makers.h"
+#include "compiler/node_query.h"
 #include "compiler/regions.h"
 #include "compiler/states.h"
+#include "compiler/target.h"
 #include "compiler/weights.h"
-#include "compiler/window_attributes.h"
 #include "runtime/program.h"
 
 namespace lathe {
@@ -49,18 +50,27 @@ PlanType plan_type(const ValueType& t) {
   return p;
 }
 
+/// Of the operator Pointwise.
+Attributes attributes_of(const Pointwise& program) {
+  Attributes a;
+  a.set("code", program.integers());
+  a.set("constants", program.constants());
+  return a;
+}
+
 class GraphLowering;
 
 /// The state that the graphs of one plan share.
 class Lowering {
  public:
   Lowering(Plan& p, const Folds& folds, const TappedValues& t, const KernelCatalog& k, const Preference& pref,
-           RunControl* c, Packing& pack, const Search& s)
+           const Target* to, RunControl* c, Packing& pack, const Search& s)
       : plan(p),
         weights(p.weights, folds),
         taps(t),
         kernels(k),
         preference(pref),
+        target(to),
         control(c),
         packing(pack),
         search(s) {}
@@ -85,6 +95,7 @@ class Lowering {
   const TappedValues& taps;
   const KernelCatalog& kernels;
   const Preference& preference;
+  const Target* target;  // null: none that is known here
   RunControl* control;
   Packing& packing;
   const Search& search;
@@ -104,7 +115,10 @@ class GraphLowering {
   bool is_tapped_inside(const Node& n) const;
   void lower(NodeId id);
   void lower(const Region& r);
+  std::optional<std::string> refusal_of(const Region& r) const;
+  void lower_apart(const Region& r, std::string reason);
   void add_step(const Region& r);
+  void move_operands(const Region& r, MemorySpace space, PlanStep& step);
   void lower_for_taps(const Region& r);
   void find_averaged(std::span<const NodeId> main);
   void add_row_means(const Node& n, const std::vector<ValueId>& results, PlanStep& step);
@@ -119,7 +133,8 @@ class GraphLowering {
     return all_.search.by_reference && all_.search.by_reference(graph_, id);
   }
   void add_bodies(const Node& n, PlanStep& step);
-  void place_outputs(const Node& n, const Kernel& kernel, MemorySpace space, PlanStep& step);
+  void place_outputs(const std::vector<ValueId>& outputs, MemorySpace space, const PlanStep& step);
+  void share_memory(const Node& n, const Kernel& kernel, const PlanStep& step);
   uint32_t value_anywhere(ValueId v);
   uint32_t add_value(ValueId v, ValueRole role, MemorySpace space);
   bool is_constant(ValueId v) const { return graph_.value(v).is_constant(); }
@@ -142,6 +157,7 @@ class GraphLowering {
   Regions regions_;
   std::vector<bool> read_for_taps_;  // by value: read by taps, or by nodes that are computed for them
   std::map<std::pair<ValueId, MemorySpace>, uint32_t> index_;
+  std::map<NodeId, std::string> refused_;  // why a region that ends there is no step of the target
   std::set<ValueId> averaged_;             // values on the main path that are averaged over all pixels
   std::map<ValueId, uint32_t> row_means_;  // of averaged values, the plan's value of the row means
   std::map<uint32_t, uint32_t> dense_;     // of states that grow, the plan's value of a dense copy
@@ -170,7 +186,7 @@ PlanGraph GraphLowering::run() {
   const std::set<NodeId> main(order.begin(), order.end());
   std::ranges::copy_if(live_nodes(true), std::back_inserter(order),
                        [&](NodeId id) { return !main.contains(id); });
-  if (all_.search.fuse && all_.preference.fuse && all_.preference.backends.front() == "cpu") {
+  if (all_.search.fuse && all_.preference.fuse && all_.target && all_.target->fusion) {
     find_regions(std::span(order).first(main.size()), std::span(order).subspan(main.size()));
     find_averaged(std::span(order).first(main.size()));
   }
@@ -216,30 +232,27 @@ std::vector<NodeId> GraphLowering::live_nodes(bool with_taps) const {
 void GraphLowering::find_regions(std::span<const NodeId> main, std::span<const NodeId> for_taps) {
   std::vector<NodeId> order(main.begin(), main.end());
   std::erase_if(order, [&](NodeId id) { return is_by_reference(id); });
-  regions_ = Regions(graph_, order, all_.kernels, all_.preference);
+  regions_ = Regions(graph_, order, all_.kernels, all_.preference, *all_.target);
   read_for_taps_.assign(graph_.value_count(), false);
   for (ValueId v : all_.taps_of(graph_)) read_for_taps_[v] = true;
   for (NodeId id : for_taps) each_read(graph_.node(id), [&](ValueId v) { read_for_taps_[v] = true; });
 }
 
-bool is_mean(const Node& n) { return n.domain == "lathe" && n.op == "BlockedGlobalAveragePool"; }
-
 void GraphLowering::find_averaged(std::span<const NodeId> main) {
   for (NodeId id : main)
-    if (is_mean(graph_.node(id))) averaged_.insert(graph_.node(id).inputs[0]);
+    if (all_.target->reads_row_means && all_.target->reads_row_means(graph_.node(id)))
+      averaged_.insert(graph_.node(id).inputs[0]);
 }
 
 /// Makes a depthwise convolution compute the means of rows while these are in the first-level cache, if its
 /// result is to be averaged: otherwise all of it would be read again.
 void GraphLowering::add_row_means(const Node& n, const std::vector<ValueId>& results, PlanStep& step) {
-  const bool depthwise =
-      (n.op == "BlockedConvDepthwise" && n.attributes.get<std::vector<int64_t>>("pool_shape", {}).empty()) ||
-      (n.op == "BlockedConv" && is_depthwise(n.attributes));
+  if (averaged_.empty() || !averaged_.contains(results[0]) || !all_.target->makes_row_means ||
+      !all_.target->makes_row_means(n))
+    return;
   // No kernel computes row means of f16 activations.
   const auto is_float = [&](ValueId v) { return graph_.value(v).type.elem == DataType::float32; };
-  if (n.domain != "lathe" || !depthwise || !averaged_.contains(results[0]) || !is_float(n.inputs[0]) ||
-      !is_float(results[0]))
-    return;
+  if (!is_float(n.inputs[0]) || !is_float(results[0])) return;
   PlanValue means = made_.values[static_cast<size_t>(step.outputs[0])];
   if (!means.type.shape) return;
   means.name += ".row_means";
@@ -252,7 +265,8 @@ void GraphLowering::add_row_means(const Node& n, const std::vector<ValueId>& res
 
 /// Returns the row means that a mean over all pixels reads instead of the pixels.
 std::optional<uint32_t> GraphLowering::row_means_for(const Node& n) const {
-  const auto at = is_mean(n) ? row_means_.find(n.inputs[0]) : row_means_.end();
+  const bool reads = !row_means_.empty() && all_.target->reads_row_means(n);
+  const auto at = reads ? row_means_.find(n.inputs[0]) : row_means_.end();
   return at == row_means_.end() ? std::nullopt : std::optional(at->second);
 }
 
@@ -274,6 +288,8 @@ void GraphLowering::lower(NodeId id) {
   PlanStep step = describe(n, n.outputs);
   add_row_means(n, n.outputs, step);
   step.unfused = reasons(id, id);
+  if (const auto refused = refused_.find(id); refused != refused_.end())
+    step.unfused.push_back(refused->second);
   const Choice choice = choose(step, is_by_reference(id));
   const bool is_dense = !has_growing(step);
   const MemorySpace space = all_.space_of(*choice.kernel);
@@ -285,7 +301,8 @@ void GraphLowering::lower(NodeId id) {
       }
   add_bodies(n, step);
   if (space == host_memory) all_.packing.add(all_.plan, made_, step, *choice.kernel, choice.op);
-  place_outputs(n, *choice.kernel, space, step);
+  place_outputs(n.outputs, space, step);
+  share_memory(n, *choice.kernel, step);
   add(std::move(step));
 }
 
@@ -298,18 +315,75 @@ void GraphLowering::add(PlanStep step) {
 }
 
 void GraphLowering::lower(const Region& r) {
+  if (auto why = refusal_of(r)) return lower_apart(r, std::move(*why));
   add_step(r);
   lower_for_taps(r);
+}
+
+/// Returns why no kernel of a device runs a region as one step. The host's kernels run all that the regions
+/// have.
+std::optional<std::string> GraphLowering::refusal_of(const Region& r) const {
+  if (all_.target->in_host_memory) return std::nullopt;
+  const Node* const anchor = r.anchor == no_id ? nullptr : &graph_.node(r.anchor);
+  const std::string op = anchor ? anchor->op : "Pointwise", domain = anchor ? anchor->domain : "lathe";
+  const Attributes attributes = anchor ? anchor->attributes : attributes_of(r.program);
+  NodeQuery query(graph_, anchor ? anchor->inputs.list() : r.operands,
+                  graph_.node(r.nodes.back()).outputs.list(), all_.preference.isa, true);
+  if (anchor) query.set_epilogue(graph_, r.program, r.operands);
+  query.set_refit(all_.preference.refit);
+  const auto is_state = [&](ValueId v) {
+    const auto at = v == no_id ? index_.end() : index_.find({v, host_memory});
+    return at != index_.end() && grows(static_cast<int32_t>(at->second));
+  };
+  if (std::ranges::any_of(r.operands, is_state) || (anchor && std::ranges::any_of(anchor->inputs, is_state)))
+    return "a state that grows is in host memory";
+  std::string said;
+  for (const Kernel* k : all_.kernels.candidates(domain, op)) {
+    if (k->backend != all_.target->name) continue;
+    const auto decoded = decode_for(*k, *all_.kernels.codec_of(domain, op), attributes);
+    const Support support = should_run(*k, decoded.get(), query.kernel_query());
+    if (support.accepted) return std::nullopt;
+    said += (said.empty() ? "" : "; ") + k->name + ": " + support.reason;
+  }
+  return said.empty() ? all_.target->name + " has no kernel for elementwise regions" : said;
+}
+
+/// Each node becomes a step of its own, of its program where the device takes that.
+void GraphLowering::lower_apart(const Region& r, std::string reason) {
+  refused_[r.nodes.back()] = std::move(reason);
+  if (r.anchor != no_id) lower(r.anchor);
+  const bool single = r.anchor == no_id && r.nodes.size() == 1;
+  for (NodeId n : r.nodes) {
+    const std::optional<Region> alone = single ? std::nullopt : regions_.alone(n);
+    if (alone && !refusal_of(*alone))
+      add_step(*alone);
+    else
+      lower(n);
+  }
 }
 
 void GraphLowering::add_step(const Region& r) {
   PlanStep step = describe(r);
   if (r.anchor != no_id) add_row_means(graph_.node(r.anchor), graph_.node(r.nodes.back()).outputs, step);
   const Choice choice = choose(step, false);
-  if (choice.kernel->memory != host_memory)
-    throw Error(Code::internal, "build", "a kernel in host memory for fused operators", choice.kernel->name);
-  all_.packing.add(all_.plan, made_, step, *choice.kernel, choice.op);
+  const MemorySpace space = all_.space_of(*choice.kernel);
+  if (!all_.target->in_host_memory) move_operands(r, space, step);
+  if (space == host_memory) all_.packing.add(all_.plan, made_, step, *choice.kernel, choice.op);
+  place_outputs(graph_.node(r.nodes.back()).outputs, space, step);
   add(std::move(step));
+}
+
+/// The step reads its operands in the memory of its kernel, wherever they are.
+void GraphLowering::move_operands(const Region& r, MemorySpace space, PlanStep& step) {
+  const bool is_dense = !has_growing(step);
+  const auto moved = [&](ValueId v) {
+    if (v == no_id) return -1;
+    const uint32_t here = value_in(v, space);
+    return static_cast<int32_t>(is_dense ? dense(here) : here);
+  };
+  const std::vector<ValueId>& inputs = r.anchor == no_id ? r.operands : graph_.node(r.anchor).inputs.list();
+  std::ranges::transform(inputs, step.inputs.begin(), moved);
+  if (step.epilogue) std::ranges::transform(r.operands, step.epilogue->operands.begin(), moved);
 }
 
 /// Adds steps that compute what taps read of a region's inside.
@@ -323,15 +397,20 @@ void GraphLowering::lower_for_taps(const Region& r) {
   for (NodeId n : r.nodes) {
     const ValueId v = graph_.node(n).outputs[0];
     if (n == r.nodes.back() || !read_for_taps_[v]) continue;
-    const Region part = regions_.up_to(r, v);
-    if (!anchor_made && reads_anchor(part)) {
+    const std::optional<Region> part = regions_.up_to(r, v);
+    const bool as_one = part && !refusal_of(*part);
+    if (!anchor_made && r.anchor != no_id && (!as_one || reads_anchor(*part))) {
       lower(r.anchor);
       anchor_made = true;
     }
-    if (part.anchor == no_id && part.nodes.size() == 1)
+    if (!as_one)
+      for (const NodeId before :
+           std::span(r.nodes).first(static_cast<size_t>(std::ranges::find(r.nodes, n) - r.nodes.begin()) + 1))
+        lower(before);
+    else if (part->anchor == no_id && part->nodes.size() == 1)
       lower(n);
     else
-      add_step(part);
+      add_step(*part);
   }
 }
 
@@ -412,7 +491,7 @@ int32_t GraphLowering::state_of(ValueId v, ValueRole role, MemorySpace space) co
 }
 
 Choice GraphLowering::choose_as_it_is(PlanStep& step, bool by_reference) const {
-  const StepQuery query(all_.plan, made_, step, all_.preference.isa);
+  const StepQuery query(all_.plan, made_, step);
   Preference preference = all_.preference;
   if (by_reference) preference.backends = {"reference"};
   Choice choice =
@@ -427,20 +506,23 @@ PlanStep GraphLowering::describe(const Region& r) {
   PlanStep s;
   const auto operands = [&] {
     std::vector<int32_t> list;
-    for (ValueId v : r.operands) list.push_back(static_cast<int32_t>(dense_in(v, host_memory)));
+    const auto here = [&](ValueId v) {
+      return dense(all_.target->in_host_memory ? value_in(v, host_memory) : value_anywhere(v));
+    };
+    for (ValueId v : r.operands) list.push_back(static_cast<int32_t>(here(v)));
     return list;
   };
   if (r.anchor != no_id) {
-    for (ValueId v : graph_.node(r.anchor).inputs)
-      if (v != no_id) value_in(v, host_memory);
+    if (all_.target->in_host_memory)
+      for (ValueId v : graph_.node(r.anchor).inputs)
+        if (v != no_id) value_in(v, host_memory);
     s = describe(graph_.node(r.anchor), last.outputs);
     s.epilogue = {r.program, operands()};
   } else {
     s.op = "Pointwise";
     s.domain = "lathe";
     s.node = last.name;
-    s.attributes.set("code", r.program.integers());
-    s.attributes.set("constants", r.program.constants());
+    s.attributes = attributes_of(r.program);
     s.inputs = operands();
     s.outputs = {static_cast<int32_t>(add_value(last.outputs[0], ValueRole::computed, host_memory))};
   }
@@ -453,6 +535,8 @@ PlanStep GraphLowering::describe(const Region& r) {
       s.origin.push_back(n.name);
   }
   s.unfused = reasons(r.nodes.back(), r.anchor);
+  if (const auto refused = refused_.find(r.nodes.back()); refused != refused_.end())
+    s.unfused.push_back(refused->second);
   return s;
 }
 
@@ -482,15 +566,20 @@ void GraphLowering::add_bodies(const Node& n, PlanStep& step) {
   }
 }
 
-void GraphLowering::place_outputs(const Node& n, const Kernel& kernel, MemorySpace space, PlanStep& step) {
-  for (size_t i = 0; i < n.outputs.size(); ++i) {
-    if (n.outputs[i] == no_id || space == host_memory) continue;
+void GraphLowering::place_outputs(const std::vector<ValueId>& outputs, MemorySpace space,
+                                  const PlanStep& step) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] == no_id || space == host_memory) continue;
     const auto index = static_cast<uint32_t>(step.outputs[i]);
     made_.values[index].memory = space;
     made_.values[index].state = -1;
-    index_.erase({n.outputs[i], host_memory});
-    index_[{n.outputs[i], space}] = index;
+    index_.erase({outputs[i], host_memory});
+    index_[{outputs[i], space}] = index;
   }
+}
+
+/// The output of a kernel that changes nothing has the memory of its input.
+void GraphLowering::share_memory(const Node& n, const Kernel& kernel, const PlanStep& step) {
   const auto source = static_cast<size_t>(kernel.alias);
   if (kernel.alias >= 0 && source < step.inputs.size() && step.inputs[source] >= 0 && !n.outputs.empty() &&
       n.outputs[0] != no_id && !graph_.is_output(n.outputs[0]))
@@ -578,15 +667,16 @@ std::string onnx_text(const ValueType& t) {
 }
 
 Plan lower(const Graph& graph, const Folds& folds, const TappedValues& taps, const KernelCatalog& kernels,
-           const Preference& preference, RunControl* control, Packing& packing, const Search& search,
-           std::vector<PlanState> states) {
+           const Preference& preference, const Target* target, RunControl* control, Packing& packing,
+           const Search& search, std::vector<PlanState> states) {
   Plan plan;
   plan.states = std::move(states);
-  plan.isa = plan.built_for = preference.isa;
+  plan.target = {.device = preference.backends.front(), .isa = preference.isa};
+  plan.built_for = preference.isa;
   plan.refit = preference.refit;
   plan.strict = preference.strict;
   plan.likely = preference.likely;
-  Lowering lowering(plan, folds, taps, kernels, preference, control, packing, search);
+  Lowering lowering(plan, folds, taps, kernels, preference, target, control, packing, search);
   std::vector<std::pair<ValueId, uint32_t>> captures;
   lowering.graph(graph, captures);
   settle_states(plan);

@@ -11,8 +11,10 @@
 
 #include "compiler/fold.h"
 #include "compiler/lower.h"
+#include "compiler/lowering_pass.h"
 #include "compiler/search.h"
 #include "compiler/states.h"
+#include "compiler/target.h"
 #include "graph/graph.h"
 #include "kernel/select.h"
 #include "schema/schema.h"
@@ -22,7 +24,7 @@ namespace lathe {
 
 /// The state that lowering passes read and change.
 struct LoweringContext {
-  Graph& graph;
+  Graph& graph;  // the main one
   Folds& folds;
   const TappedValues& taps;
   const SchemaCatalog& schemas;
@@ -30,48 +32,51 @@ struct LoweringContext {
   const Preference& preference;
   const BuildOptions& options;
   const Search& search;
+  const Target* target;  // whose kernels come first; null: none that is known here
   Tuner* tuner;
   const std::vector<StatePositions>& state_positions;
   std::vector<PlanState> states = {};  // how the states of the plan are made
 };
 
-/// Facts that a pass needs: of the target and the options, or provided by passes before it.
-enum LoweringFact : uint16_t {
-  of_any_target = 0,
-  of_cpu = 1,             // the CPU's kernels come first, at the level "all", and no search keeps nodes apart
-  has_vectors = 2,        // an instruction set other than generic
-  fixed_weights = 4,      // no weight is exchanged later
-  bfloat16_products = 8,  // the requested precision
-  widened_floats = 16,    // a model of 16-bit floats calculates in float32
-  channel_blocks = 32,    // values in nChw16c
-};
-
-/// "cpu, vectors".
+/// "vectors, fixed weights".
 std::string facts_text(uint16_t facts);
 
-struct LoweringPass {
-  std::string_view name, description;
-  uint16_t needs = of_any_target;     // LoweringFact
-  uint16_t provides = of_any_target;  // if it changed the graph
-  /// Changes the graph, and returns whether it did. The driver then removes nodes that nothing reads.
-  bool (*run)(LoweringContext&) = nullptr;
-  /// Constants that it narrows replace wider ones: folding them costs nothing of the budget.
-  bool narrows_constants = false;
-  /// The plan needs it: it cannot be left out.
-  bool required = false;
-};
+/// Folds constants within the budget; returns whether there were any.
+bool fold_in_budget(LoweringContext& l, Graph& g);
+/// The pass that folds constants, which runs wherever others leave some.
+inline LoweringPass constant_folding(uint16_t needs = nothing, LoweringStage stage = LoweringStage::layout) {
+  return {.name = "constant-folding",
+          .description = "computes what depends on weights only",
+          .stage = stage,
+          .needs = needs,
+          .run = fold_in_budget,
+          .required = true};
+}
+/// Runs a pass that adds a node for whatever it changes, and returns whether it did.
+template <class F>
+bool adds_nodes(Graph& g, F&& pass) {
+  const size_t before = g.node_count();
+  pass();
+  return g.node_count() != before;
+}
 
-/// In the order in which they run; one that folds constants occurs several times.
-std::span<const LoweringPass> lowering_passes();
+/// In the order in which they run; one that folds constants occurs several times. `targets`: whose passes are
+/// among them.
+std::vector<LoweringPass> lowering_passes(std::span<const Target> targets = built_in_targets());
 /// Names of those that can be left out.
-std::vector<std::string_view> optional_names(std::span<const LoweringPass> passes = lowering_passes());
+std::vector<std::string_view> optional_names(std::span<const LoweringPass> passes);
 
 /// Runs those whose needs are met and that are not left out. Throws what passes throw, cancelled, deadline.
 void run_lowering_passes(LoweringContext& lowering);
 
+/// The passes of all built-in targets, and those of `target` besides if it is another one; null: none
+/// besides.
+std::vector<LoweringPass> lowering_passes_with(const Target* target);
+
 /// "'-' and the name of a lowering pass: low-bit-matmuls, …".
-std::string lowering_switches();
-/// Takes "-name" of lowering passes out of `switches`, and returns the names.
-std::set<std::string, std::less<>> take_lowering_switches(std::vector<std::string>& switches);
+std::string lowering_switches(std::span<const LoweringPass> known);
+/// Takes "-name" of known lowering passes out of `switches`, and returns the names.
+std::set<std::string, std::less<>> take_lowering_switches(std::vector<std::string>& switches,
+                                                          std::span<const LoweringPass> known);
 
 }  // namespace lathe

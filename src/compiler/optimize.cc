@@ -8,32 +8,29 @@
 #include "base/memory_allowed.h"
 #include "compiler/built_in.h"
 #include "compiler/lowering_passes.h"
+#include "graph/traverse.h"
 #include "passes/refused_nodes.h"
 
 namespace lathe {
 namespace {
 
-void add_weights(const Graph& g, Exchangeable& found) {
-  for (ValueId v = 0; v < g.value_count(); ++v)
-    if (!g.value(v).source.empty() && g.value(v).constant) found.insert(g.value(v).constant.get());
-  for (NodeId id : g.order())
-    for (const Body& b : g.node(id).bodies) add_weights(*b.graph, found);
+void add_weights(const Graph& root, Exchangeable& found) {
+  each_graph(root, [&](const Graph& g) {
+    for (ValueId v = 0; v < g.value_count(); ++v)
+      if (!g.value(v).source.empty() && g.value(v).constant) found.insert(g.value(v).constant.get());
+  });
 }
 
 /// Constants that nodes and outputs still read.
-void add_read(const Graph& g, std::set<const Value*>& read) {
-  const auto add = [&](ValueId v) {
-    if (v != no_id && g.value(v).constant) read.insert(g.value(v).constant.get());
-  };
-  for (ValueId v : g.outputs()) add(v);
-  for (NodeId id = 0; id < g.node_count(); ++id) {
-    if (!g.node(id).alive) continue;
-    std::ranges::for_each(g.node(id).inputs, add);
-    for (const Body& b : g.node(id).bodies) {
-      for (ValueId c : b.graph->captures()) add(b.graph->value(c).captured);
-      add_read(*b.graph, read);
-    }
-  }
+void add_read(const Graph& root, std::set<const Value*>& read) {
+  each_graph(root, [&](const Graph& g) {
+    const auto add = [&](ValueId v) {
+      if (v != no_id && g.value(v).constant) read.insert(g.value(v).constant.get());
+    };
+    std::ranges::for_each(g.outputs(), add);
+    for (NodeId id = 0; id < g.node_count(); ++id)
+      if (g.node(id).alive) each_read(g.node(id), add);
+  });
 }
 
 /// The weights of the file that may be exchanged, and all that was folded from them.
@@ -77,7 +74,8 @@ Optimized optimize_graph(Graph& graph, const SchemaCatalog& schemas, const Kerne
                          const BuildOptions& options, const Search& search) {
   Optimized done;
   std::vector<std::string> switches = options.passes;
-  take_lowering_switches(switches);
+  const std::vector<LoweringPass> lowering = lowering_passes_with(search.target);
+  take_lowering_switches(switches, lowering);
   for (bool changed = true; changed;) {
     done.folds.merge(fold_constants(graph, {.schemas = &schemas,
                                             .kernels = &kernels,
@@ -93,7 +91,7 @@ Optimized optimize_graph(Graph& graph, const SchemaCatalog& schemas, const Kerne
         {.level = options.level,
          .passes = search.passes,
          .switches = switches,
-         .or_else = lowering_switches(),
+         .or_else = lowering_switches(lowering),
          .stop_after = search.stop_after - done.patches.size(),
          .newest_opset = search.newest_opset,
          .for_others = search.for_others,

@@ -7,7 +7,6 @@
 #include "compiler/compose.h"
 #include "compiler/followed_contents.h"
 #include "compiler/node_query.h"
-#include "cpu/elementwise.h"
 
 namespace lathe {
 namespace {
@@ -16,12 +15,6 @@ bool is_tensor_of(const ValueInfo& v, DataType type) {
   return v.type.kind == ValueType::Kind::tensor && v.type.elem == type && v.type.shape;
 }
 bool is_float_tensor(const ValueInfo& v) { return is_tensor_of(v, DataType::float32); }
-/// Returns whether the value can be inside a program.
-bool is_inside(const ValueInfo& v) { return cpu::casts(v.type.elem) && is_tensor_of(v, v.type.elem); }
-/// Returns whether the value can be the result of a program.
-bool is_result(const ValueInfo& v) {
-  return is_inside(v) || (is_number(v.type.elem) && is_tensor_of(v, v.type.elem));
-}
 
 }  // namespace
 
@@ -50,6 +43,17 @@ class RegionMaker {
   }
 
  private:
+  /// Returns whether the value can be inside a program.
+  bool is_inside(const ValueInfo& v) const {
+    return fusion().converts(v.type.elem) && is_tensor_of(v, v.type.elem);
+  }
+  /// Returns whether the value can be the result of a program.
+  bool is_result(const ValueInfo& v) const {
+    return is_inside(v) || (is_number(v.type.elem) && is_tensor_of(v, v.type.elem));
+  }
+
+  const Target::Fusion& fusion() const { return *made_.target_->fusion; }
+
   void grow_all() {
     for (size_t i = order_.size(); i-- > 0;)
       if (has_program(order_[i]) && !made_.last_.contains(order_[i])) grow(order_[i]);
@@ -72,6 +76,11 @@ class RegionMaker {
       return;
     auto program = program_of(graph_, n, kernels_, preference_);
     if (!program) return;
+    if (auto why = fusion().refuse ? fusion().refuse(*program) : std::nullopt) {
+      if (!made_.target_->in_host_memory) made_.reasons_[id].push_back(*why);
+      refused_.emplace(id, std::move(*why));
+      return;
+    }
     if (!program->is_of_floats()) others_.insert(id);
     made_.programs_.emplace(id, std::move(*program));
   }
@@ -79,7 +88,7 @@ class RegionMaker {
   /// Broadcasting over more axes than programs support has kernels of its own.
   bool can_walk(const Node& n) const {
     const std::vector<Dim>& shape = *graph_.value(n.outputs[0]).type.shape;
-    return shape.size() <= cpu::OperandAxes::max_axes || std::ranges::all_of(n.inputs, [&](ValueId v) {
+    return shape.size() <= fusion().max_axes || std::ranges::all_of(n.inputs, [&](ValueId v) {
              return v == no_id || graph_.value(v).type.shape == shape;
            });
   }
@@ -121,7 +130,11 @@ class RegionMaker {
       const NodeId p = v == no_id ? no_id : graph_.value(v).producer;
       if (p == no_id || !position_.contains(p)) continue;
       const std::string edge = edge_from(v);
-      if (is_elementwise(n))
+      if (const auto refused = refused_.find(id); refused != refused_.end())
+        reasons.push_back(edge + refused->second);
+      else if (is_elementwise(n) && has_unknown_shape(n))
+        reasons.push_back(edge + shape_of_runs);
+      else if (is_elementwise(n))
         reasons.push_back(edge + (is_followed(n) ? "sizes may follow from what " + n.op + " makes of it"
                                                  : "what " + n.op + " does with it " + not_expressible));
       else if (is_elementwise(graph_.node(p)))
@@ -136,6 +149,11 @@ class RegionMaker {
   }
   bool is_elementwise(const Node& n) const { return kernels_.pointwise_of(n.domain, n.op) != nullptr; }
 
+  static constexpr const char* shape_of_runs = "only runs know the shape of the result";
+  bool has_unknown_shape(const Node& n) const {
+    return n.outputs.size() == 1 && n.outputs[0] != no_id && !graph_.value(n.outputs[0]).type.shape;
+  }
+
   static constexpr const char* of_floats_alone = "behind a kernel only numbers of float32 are computed";
 
   /// Returns why a node was not fused, if there is no reason at the edge itself.
@@ -144,7 +162,9 @@ class RegionMaker {
     if (made_.last_.contains(p)) return "it is part of another step";
     if (made_.programs_.contains(p) && !has_program(p)) return of_floats_alone;
     if (made_.programs_.contains(p) || can_be_anchor(p)) return "the program would be too long";
+    if (const auto refused = refused_.find(p); refused != refused_.end()) return refused->second;
     if (is_elementwise(n) && is_followed(n)) return "sizes may follow from its contents";
+    if (has_unknown_shape(n)) return shape_of_runs;
     if (is_elementwise(n)) return std::string("what it does ") + not_expressible;
     if (n.outputs.size() != 1 || !n.bodies.empty()) return "it makes more than one result";
     return "no kernel of it does more than its own operator";
@@ -152,7 +172,9 @@ class RegionMaker {
 
   void grow(NodeId last) {
     std::set<NodeId> inside{last};
-    Region region = *compose(graph_, made_.programs_, no_id, {last});
+    Composed alone = compose(graph_, made_.programs_, fusion(), no_id, {last});
+    if (!alone.region) return;  // the target takes the operator's own program, but not with its conversions
+    Region region = std::move(*alone.region);
     std::map<ValueId, std::string> refused;
     for (bool grown = true; grown;) {
       grown = false;
@@ -168,6 +190,7 @@ class RegionMaker {
       }
     }
     NodeId anchor = no_id;
+    std::optional<Region> anchored;
     for (ValueId v : region.operands) {
       const NodeId p = graph_.value(v).producer;
       if (p == no_id || made_.programs_.contains(p) || !can_be_anchor(p)) continue;
@@ -182,7 +205,8 @@ class RegionMaker {
       }
       const ValueInfo& result = graph_.value(graph_.node(last).outputs[0]);
       if (!is_float_tensor(result) &&
-          (is_inside(result) || !any_kernel(kernels_, graph_.node(p), &Kernel::writes_f16))) {
+          (is_inside(result) ||
+           !any_kernel(kernels_, made_.target_->name, graph_.node(p), &Kernel::writes_f16))) {
         refused[v] = is_inside(result) ? "its numbers would be in the memory of booleans"
                                        : "its numbers would be in memory of 16 bits";
         continue;
@@ -191,17 +215,30 @@ class RegionMaker {
         refused[v] = "another operand's kernel does it";
         continue;
       }
-      if (auto larger = compose(graph_, made_.programs_, p, region.nodes)) {
+      if (Composed larger = compose(graph_, made_.programs_, fusion(), p, region.nodes); larger.region) {
         if (anchor != no_id) refused[graph_.node(anchor).outputs[0]] = "another operand's kernel does it";
         anchor = p;
+        anchored = std::move(larger.region);
+      } else {
+        refused[v] = std::move(larger.refusal);
       }
     }
-    if (anchor != no_id) region = *compose(graph_, made_.programs_, anchor, region.nodes);
+    if (anchored) region = std::move(*anchored);
     explain(last, region.operands, refused);
-    if (region.nodes.size() == 1 && anchor == no_id) return explain_unread(last, region.operands);
+    if (region.nodes.size() == 1 && anchor == no_id && has_own_kernel(last))
+      return explain_unread(last, region.operands);
     for (NodeId n : region.nodes) made_.last_[n] = last;
     if (anchor != no_id) made_.last_[anchor] = last;
     made_.regions_.emplace(last, std::move(region));
+  }
+
+  /// Returns whether a node that stands alone has a kernel besides that for programs: all have one in host
+  /// memory.
+  bool has_own_kernel(NodeId id) const {
+    const Node& n = graph_.node(id);
+    const auto is_target = [&](const Kernel* k) { return k->backend == made_.target_->name; };
+    return made_.target_->in_host_memory ||
+           std::ranges::any_of(kernels_.candidates(n.domain, n.op), is_target);
   }
 
   /// An anchor has one output and no bodies, and one of its kernels fuses an epilogue: it reads only its own
@@ -209,7 +246,7 @@ class RegionMaker {
   bool can_be_anchor(NodeId p) const {
     const Node& n = graph_.node(p);
     return position_.contains(p) && !made_.last_.contains(p) && n.outputs.size() == 1 && n.bodies.empty() &&
-           any_kernel(kernels_, n, &Kernel::fuses_epilogue);
+           any_kernel(kernels_, made_.target_->name, n, &Kernel::fuses_epilogue);
   }
 
   bool may_take(NodeId p, ValueId v, NodeId last, const std::set<NodeId>& inside,
@@ -240,9 +277,9 @@ class RegionMaker {
     const auto at =
         std::ranges::upper_bound(nodes, position_.at(p), {}, [&](NodeId n) { return position_.at(n); });
     nodes.insert(at, p);
-    auto larger = compose(graph_, made_.programs_, no_id, std::move(nodes));
-    if (!larger) refused[v] = "the program would be too long";
-    return larger;
+    Composed larger = compose(graph_, made_.programs_, fusion(), no_id, std::move(nodes));
+    if (!larger.region) refused[v] = std::move(larger.refusal);
+    return std::move(larger.region);
   }
 
   Regions& made_;
@@ -252,13 +289,15 @@ class RegionMaker {
   const Preference& preference_;
   std::vector<std::vector<Use>> uses_;
   std::map<NodeId, size_t> position_;
-  std::vector<bool> followed_;  // by value: others' sizes may follow from its contents
-  std::set<NodeId> others_;     // nodes whose programs are not of float32 alone
-  bool floats_alone_ = false;   // true while these are left out
+  std::vector<bool> followed_;             // by value: others' sizes may follow from its contents
+  std::set<NodeId> others_;                // nodes whose programs are not of float32 alone
+  std::map<NodeId, std::string> refused_;  // elementwise nodes that the target does not take, and why
+  bool floats_alone_ = false;              // true while these are left out
 };
 
 Regions::Regions(const Graph& graph, const std::vector<NodeId>& order, const KernelCatalog& kernels,
-                 const Preference& preference) {
+                 const Preference& preference, const Target& target)
+    : target_(&target) {
   RegionMaker(*this, graph, order, kernels, preference).run();
 }
 
@@ -279,7 +318,12 @@ std::vector<std::string> Regions::reasons(NodeId n) const {
   return at == reasons_.end() ? std::vector<std::string>{} : at->second;
 }
 
-Region Regions::up_to(const Region& r, ValueId v) const {
+std::optional<Region> Regions::alone(NodeId n) const {
+  if (!programs_.contains(n)) return std::nullopt;
+  return compose(*graph_, programs_, *target_->fusion, no_id, {n}).region;
+}
+
+std::optional<Region> Regions::up_to(const Region& r, ValueId v) const {
   std::vector<NodeId> wanted{graph_->value(v).producer}, nodes;
   for (size_t i = 0; i < wanted.size(); ++i)
     for (ValueId in : graph_->node(wanted[i]).inputs) {
@@ -295,7 +339,7 @@ Region Regions::up_to(const Region& r, ValueId v) const {
   anchored &= is_float_tensor(graph_->value(v));
   for (NodeId n : r.nodes)
     if (std::ranges::find(wanted, n) != wanted.end()) nodes.push_back(n);
-  return *compose(*graph_, programs_, anchored ? r.anchor : no_id, std::move(nodes));
+  return compose(*graph_, programs_, *target_->fusion, anchored ? r.anchor : no_id, std::move(nodes)).region;
 }
 
 }  // namespace lathe

@@ -8,9 +8,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "compiler/target.h"
 #include "graph/graph.h"
 #include "kernel/select.h"
 
@@ -28,9 +30,9 @@ class Regions {
  public:
   /// No regions.
   Regions() = default;
-  /// `order`: the nodes that are lowered, producers first.
+  /// `order`: the nodes that are lowered, producers first. `target` has a Fusion, and outlives the regions.
   Regions(const Graph& graph, const std::vector<NodeId>& order, const KernelCatalog& kernels,
-          const Preference& preference);
+          const Preference& preference, const Target& target);
 
   /// The region whose last node this is; null: none.
   const Region* ending_at(NodeId n) const;
@@ -40,13 +42,16 @@ class Regions {
   NodeId last_of(NodeId n) const;
   /// Returns why inputs of this node were not fused with it: "Conv: its result is read elsewhere too".
   std::vector<std::string> reasons(NodeId n) const;
+  /// The region of one elementwise node alone; nothing where the target has no program for it.
+  std::optional<Region> alone(NodeId n) const;
   /// The part of a region that makes a value inside it. For booleans it is without the anchor, whose result
-  /// is an operand.
-  Region up_to(const Region& r, ValueId v) const;
+  /// is an operand. Nothing where the target takes the whole, but not this part.
+  std::optional<Region> up_to(const Region& r, ValueId v) const;
 
  private:
   friend class RegionMaker;
   const Graph* graph_ = nullptr;
+  const Target* target_ = nullptr;
   std::map<NodeId, Pointwise> programs_;  // of elementwise nodes, over their inputs
   std::map<NodeId, Region> regions_;      // by last node
   std::map<NodeId, NodeId> last_;         // of every node in a region

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/glob.h"
+#include "graph/traverse.h"
 
 namespace lathe {
 namespace {
@@ -22,8 +23,6 @@ void find(const Graph& g, const std::vector<std::string>& patterns, TappedValues
       list.push_back(v);
   }
   if (!list.empty()) found[&g] = std::move(list);
-  for (NodeId id : g.order())
-    for (const Body& b : g.node(id).bodies) find(*b.graph, patterns, found);
 }
 
 /// Adds a node that the optimizer removed, after the nodes that it reads. Values have their old ids: those
@@ -36,11 +35,9 @@ NodeId add_back(Graph& g, const Graph& before, NodeId id) {
     Node n = before.node(waiting.back());
     const size_t deep = waiting.size();
     auto need = [&](ValueId v) {
-      if (v != no_id && !exists(g, v)) waiting.push_back(before.value(v).producer);
+      if (!exists(g, v)) waiting.push_back(before.value(v).producer);
     };
-    for (ValueId v : n.inputs) need(v);
-    for (const Body& b : n.bodies)
-      for (ValueId c : b.graph->captures()) need(b.graph->value(c).captured);
+    each_read(n, need);
     if (waiting.size() > deep) continue;
     waiting.pop_back();
     // Two of the waiting nodes read it.
@@ -60,7 +57,7 @@ NodeId add_back(Graph& g, const Graph& before, NodeId id) {
 Tapped::Tapped(const Graph& g, const std::vector<std::string>& patterns) {
   if (patterns.empty()) return;
   before_ = g.clone();
-  find(*before_, patterns, values_);
+  each_graph(*before_, [&](const Graph& g) { find(g, patterns, values_); });
 }
 
 bool Tapped::is_inside(const Node& n) const {

@@ -1,6 +1,7 @@
 #include "exporters/float64.h"
 
 #include "base/file.h"
+#include "graph/traverse.h"
 #include "tensor/element.h"
 
 namespace lathe::exporters {
@@ -28,10 +29,7 @@ void widen(Graph& g) {
     if (info.constant && info.constant->is_tensor() && widens(info.constant->tensor().type()))
       info.constant = std::make_shared<const Value>(as_float64(info.constant->tensor()));
   }
-  for (NodeId id : g.order()) {
-    widen(g.node(id));
-    for (const Body& b : g.node(id).bodies) widen(*b.graph);
-  }
+  for (NodeId id : g.order()) widen(g.node(id));
 }
 
 }  // namespace
@@ -50,17 +48,17 @@ Tensor as_float64(const Tensor& t) {
 
 std::unique_ptr<Graph> in_float64(const Graph& g) {
   std::unique_ptr<Graph> wide = g.clone();
-  widen(*wide);
+  each_graph(*wide, [](Graph& each) { widen(each); });
   return wide;
 }
 
-uint64_t float64_bytes(const Graph& g) {
+uint64_t float64_bytes(const Graph& root) {
   uint64_t bytes = 0;
-  for (ValueId v = 0; v < g.value_count(); ++v)
-    if (const Tensor* t = g.constant_tensor(v); t && g.value(v).captured == no_id)
-      bytes += static_cast<uint64_t>(t->size()) * sizeof(double);
-  for (NodeId id : g.order())
-    for (const Body& b : g.node(id).bodies) bytes += float64_bytes(*b.graph);
+  each_graph(root, [&](const Graph& g) {
+    for (ValueId v = 0; v < g.value_count(); ++v)
+      if (const Tensor* t = g.constant_tensor(v); t && g.value(v).captured == no_id)
+        bytes += static_cast<uint64_t>(t->size()) * sizeof(double);
+  });
   return bytes;
 }
 

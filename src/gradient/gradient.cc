@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "gradient/backward.h"
+#include "graph/traverse.h"
 #include "lathe/error.h"
 #include "tensor/element.h"
 
@@ -56,9 +57,7 @@ class Function {
         nodes_.push_back(n);
       } else if (seen.insert(n).second) {
         stack.emplace_back(n, true);
-        for (ValueId v : g_.node(n).inputs) visit(v);
-        for (const Body& b : g_.node(n).bodies)
-          for (ValueId c : b.graph->captures()) visit(b.graph->value(c).captured);
+        each_read(g_.node(n), visit);
       }
     }
   }
@@ -67,9 +66,7 @@ class Function {
     for (NodeId n : nodes_) {
       const Node& node = g_.node(n);
       bool any = false;
-      for (ValueId v : node.inputs) any |= depends(v);
-      for (const Body& b : node.bodies)
-        for (ValueId c : b.graph->captures()) any |= depends(b.graph->value(c).captured);
+      each_read(node, [&](ValueId v) { any |= depends(v); });
       if (!any) continue;
       kept.push_back(n);
       for (ValueId v : node.outputs)
@@ -137,9 +134,7 @@ std::vector<ValueId> differentiate(Graph& g, const Derivative& asked, const AddN
   for (NodeId id : all.nodes()) {
     const Node& n = g.node(id);
     bool any = false;
-    for (ValueId v : n.inputs) any |= v != no_id && varying.contains(v);
-    for (const Body& b : n.bodies)
-      for (ValueId c : b.graph->captures()) any |= varying.contains(b.graph->value(c).captured);
+    each_read(n, [&](ValueId v) { any |= varying.contains(v); });
     if (any)
       for (ValueId v : n.outputs)
         if (v != no_id && is_real(g, v) && std::ranges::find(what.of, v) == what.of.end()) varying.insert(v);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "graph/graph.h"
+#include "graph/traverse.h"
 
 namespace lathe {
 
@@ -19,10 +20,7 @@ void UseIndex::added(NodeId id) {
 void UseIndex::removing(NodeId id) {
   const Node& n = graph_.node(id);
   auto forget = [&](ValueId v) { std::erase_if(uses_[v], [&](const Use& u) { return u.node == id; }); };
-  for (ValueId v : n.inputs)
-    if (v != no_id) forget(v);
-  for (const Body& b : n.bodies)
-    for (ValueId c : b.graph->captures()) forget(b.graph->value(c).captured);
+  each_read(n, forget);
 }
 
 void UseIndex::replaced(ValueId from, ValueId to) {

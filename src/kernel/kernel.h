@@ -112,6 +112,12 @@ class KernelContext : public Workers {
   /// memory has, whatever its shape says. What is at one index of the axes before that one is so many indices
   /// apart from the next. 0: the input is dense.
   virtual int64_t capacity(size_t /*i*/) const { return 0; }
+  /// What this kernel's `prepare` made for the step; null if there is none.
+  virtual const void* prepared() const { return nullptr; }
+  /// Operand `i`, from 1 on, of the program behind a kernel in other memory than the host's.
+  virtual const Tensor& epilogue_operand(size_t i) const {
+    fail(Code::internal, "an operand of an epilogue", "number " + std::to_string(i));
+  }
   /// The tensor that this kernel's `pack` made of a constant input at build time; null if there is none.
   virtual const Tensor* packed(size_t /*i*/) const { return nullptr; }
 
@@ -176,6 +182,11 @@ struct KernelQuery {
   Isa isa = Isa::generic;  // the best that may be used
   const LikelySizes* likely = nullptr;
   bool strict = false;  // no preference may depend on the size of a batch
+  /// The elementwise region behind the node, which a kernel in other memory than the host's computes too;
+  /// null: there is none.
+  const Pointwise* epilogue = nullptr;
+  std::span<const Operand> epilogue_operands = {};  // of its program, from operand 1 on
+  bool refit = false;  // constants may be exchanged: nothing but packing may depend on their contents
 
   /// A size that is known, or else assumed; nothing if it is neither.
   std::optional<int64_t> likely_size(const Dim& d) const {
@@ -210,6 +221,19 @@ enum class SubviewsOf : uint8_t { none, output, input };
 struct PackedForm {
   DataType type = DataType::undefined;
   Shape shape;
+};
+
+/// The interface of a kernel to the one time that it is made ready for a step of an engine.
+class PrepareContext : public Workers {
+ public:
+  /// The step, with the contents of all constants in host memory.
+  virtual const KernelQuery& query() const = 0;
+  /// Runs read what is prepared in place of constant input `i`, which need not be in the kernel's memory.
+  virtual void replaces(size_t i) = 0;
+  /// Memory in the kernel's space, which lives as long as what is prepared. Throws run_out_of_memory.
+  virtual void* allocate(size_t bytes) = 0;
+  /// A queue of the kernel's device; null in host memory.
+  virtual Queue* queue() = 0;
 };
 
 /// A kernel of the catalog. `op` pointers refer to the decoded struct of the operator.
@@ -251,40 +275,10 @@ struct Kernel {
 
   /// Makes the struct that `op` points to in the functions below; empty: the operator's own struct.
   std::function<std::shared_ptr<const void>(const Attributes&)> decode = {};
-  std::function<Support(const void* op, const KernelQuery&)> supports = {};
-  /// Returns whether the kernel should run a node that it supports, or why another one is thought to be
-  /// faster. It is called when kernels are chosen; a plan keeps the choice.
-  std::function<Support(const void* op, const KernelQuery&)> is_preferred = {};
-  /// Returns the tunables that the kernel can be given, apart from the empty ones; the tuner measures all.
-  /// Their results may differ within the operator's tolerance, but not with the number of threads.
-  std::function<std::vector<Tunables>(const void* op, const KernelQuery&)> tactics = {};
   /// Returns the operator with these tunables, which `op` points to in the other functions.
   std::function<std::shared_ptr<const void>(const void* op, const Tunables&)> tuned = {};
-  /// Returns the packed form of constant input `i`; nothing if it is not packed. It must depend on the
-  /// arguments alone: plans from files are checked against it.
-  std::function<std::optional<PackedForm>(const void* op, const KernelQuery&, size_t i)> packed_form = {};
-  /// Fills `to`, which has that form. It must give the same bytes every time, for any number of workers.
-  std::function<void(const void* op, const KernelQuery&, size_t i, Tensor& to, Workers&)> pack = {};
-  /// Returns a smaller form of constant input `i` that fits only if its contents allow it; runs recognize the
-  /// form by the tensor that they get. It is tried first: pack_compact returns whether it fits.
-  std::function<std::optional<PackedForm>(const void* op, const KernelQuery&, size_t i)> compact_form = {};
-  std::function<bool(const void* op, const KernelQuery&, size_t i, Tensor& to, Workers&)> pack_compact = {};
-  /// Returns the bytes of scratch for concrete shapes (by input), so that the memory is planned before a run.
-  std::function<size_t(const void* op, std::span<const Shape> inputs, int threads)> workspace = {};
-  /// For kernels with `temporaries`: returns the most bytes that these take; nothing if it cannot tell.
-  /// Without this function they are estimated from the sizes of inputs and outputs.
-  std::function<std::optional<size_t>(const void* op, std::span<const Shape> inputs,
-                                      std::span<const Shape> outputs)>
-      scratch = {};
-  /// For kernels with `subviews_of`, in host memory, for elements of whole bytes: returns the offsets by
-  /// part; nothing if a part is not contiguous, or if offsets depend on data. Shapes are known, but may
-  /// contradict each other.
-  std::function<std::optional<SubviewOffsets>(const void* op, const StepFacts&)> subviews = {};
-  /// For kernels that fuse their epilogue: returns whether output 0 may be the memory of the tensor of its
-  /// shape that the epilogue adds first (Epilogue::added), given these input shapes. Each element is read
-  /// before the same one is written, and not afterwards.
-  std::function<bool(const void* op, std::span<const Shape> inputs)> adds_over = {};
-  std::function<void(const void* op, KernelContext&)> run = {};
+#define LATHE_HOOK(Result, name, ...) std::function<Result(const void* op, __VA_ARGS__)> name = {};
+#include "kernel/hooks.def"
 };
 
 /// The functions of an operator that all of its kernels share.
@@ -311,80 +305,25 @@ class KernelCatalog {
     k.run = [run](const void* o, KernelContext& c) { run(*static_cast<const Op*>(o), c); };
     add(std::move(k));
   }
+  /// A kernel's functions for the struct of its operator; run is there, others may be null.
   template <class Op>
   struct Functions {
-    void (*run)(const Op&, KernelContext&);
-    Support (*supports)(const Op&, const KernelQuery&) = nullptr;
-    Support (*is_preferred)(const Op&, const KernelQuery&) = nullptr;
-    /// Only if Op has a member `Tunables tunables`, which is not an attribute.
-    std::vector<Tunables> (*tactics)(const Op&, const KernelQuery&) = nullptr;
-    std::optional<PackedForm> (*packed_form)(const Op&, const KernelQuery&, size_t) = nullptr;
-    void (*pack)(const Op&, const KernelQuery&, size_t, Tensor& to, Workers&) = nullptr;
-    std::optional<PackedForm> (*compact_form)(const Op&, const KernelQuery&, size_t) = nullptr;
-    bool (*pack_compact)(const Op&, const KernelQuery&, size_t, Tensor& to, Workers&) = nullptr;
-    size_t (*workspace)(const Op&, std::span<const Shape>, int threads) = nullptr;
-    std::optional<SubviewOffsets> (*subviews)(const Op&, const StepFacts&) = nullptr;
-    std::optional<size_t> (*scratch)(const Op&, std::span<const Shape>, std::span<const Shape>) = nullptr;
-    bool (*adds_over)(const Op&, std::span<const Shape>) = nullptr;
+#define LATHE_HOOK(Result, name, ...) Result (*name)(const Op& op, __VA_ARGS__) = nullptr;
+#include "kernel/hooks.def"
   };
   template <class Op>
   void add(Kernel k, Functions<Op> f) {
-    // Each lambda captures one pointer: so std::function does not allocate, and there are thousands of them.
     add_codec(k.op, k.domain, codec<Op>());
-    k.run = [run = f.run](const void* o, KernelContext& c) { run(*static_cast<const Op*>(o), c); };
-    if (f.supports)
-      k.supports = [supports = f.supports](const void* o, const KernelQuery& r) {
-        return supports(*static_cast<const Op*>(o), r);
-      };
-    if (f.is_preferred)
-      k.is_preferred = [is_preferred = f.is_preferred](const void* o, const KernelQuery& r) {
-        return is_preferred(*static_cast<const Op*>(o), r);
-      };
+#define LATHE_HOOK(Result, name, ...) \
+  if (f.name) k.name = erased(f.name);
+#include "kernel/hooks.def"
     if constexpr (requires(Op & op) { op.tunables = Tunables(); })
-      if (f.tactics) {
-        k.tactics = [tactics = f.tactics](const void* o, const KernelQuery& r) {
-          return tactics(*static_cast<const Op*>(o), r);
-        };
+      if (f.tactics)
         k.tuned = [](const void* o, const Tunables& t) -> std::shared_ptr<const void> {
           auto copy = std::make_shared<Op>(*static_cast<const Op*>(o));
           copy->tunables = t;
           return copy;
         };
-      }
-    if (f.packed_form)
-      k.packed_form = [form = f.packed_form](const void* o, const KernelQuery& r, size_t i) {
-        return form(*static_cast<const Op*>(o), r, i);
-      };
-    if (f.pack)
-      k.pack = [pack = f.pack](const void* o, const KernelQuery& r, size_t i, Tensor& to, Workers& w) {
-        pack(*static_cast<const Op*>(o), r, i, to, w);
-      };
-    if (f.compact_form)
-      k.compact_form = [form = f.compact_form](const void* o, const KernelQuery& r, size_t i) {
-        return form(*static_cast<const Op*>(o), r, i);
-      };
-    if (f.pack_compact)
-      k.pack_compact = [pack = f.pack_compact](const void* o, const KernelQuery& r, size_t i, Tensor& to,
-                                               Workers& w) {
-        return pack(*static_cast<const Op*>(o), r, i, to, w);
-      };
-    if (f.workspace)
-      k.workspace = [workspace = f.workspace](const void* o, std::span<const Shape> s, int t) {
-        return workspace(*static_cast<const Op*>(o), s, t);
-      };
-    if (f.subviews)
-      k.subviews = [subviews = f.subviews](const void* o, const StepFacts& s) {
-        return subviews(*static_cast<const Op*>(o), s);
-      };
-    if (f.scratch)
-      k.scratch = [scratch = f.scratch](const void* o, std::span<const Shape> in,
-                                        std::span<const Shape> out) {
-        return scratch(*static_cast<const Op*>(o), in, out);
-      };
-    if (f.adds_over)
-      k.adds_over = [adds_over = f.adds_over](const void* o, std::span<const Shape> in) {
-        return adds_over(*static_cast<const Op*>(o), in);
-      };
     add(std::move(k));
   }
   /// Returns what the operator does to each element, as a program whose operands are its inputs; nothing if
@@ -397,6 +336,13 @@ class KernelCatalog {
       return f(*static_cast<const Op*>(o), r);
     };
   }
+  /// Makes the epilogue of a step in host memory from its program, for kernels up to an instruction set.
+  /// Throws plan_malformed if the program needs more memory than it has.
+  using CompileEpilogue = std::unique_ptr<const CompiledEpilogue> (*)(Isa isa, const Pointwise& program);
+  void compiles_epilogues(CompileEpilogue f) { compile_epilogue_ = f; }
+  /// Null: steps have no epilogues.
+  CompileEpilogue epilogue_compiler() const { return compile_epilogue_; }
+
   /// Null for operators that have no pointwise program.
   const Describe* pointwise_of(std::string_view domain, std::string_view op) const;
 
@@ -434,6 +380,13 @@ class KernelCatalog {
   static const KernelCatalog& standard();
 
  private:
+  /// The lambda captures one pointer: so std::function does not allocate, and there are thousands of them.
+  template <class Op, class Result, class... Arguments>
+  static std::function<Result(const void*, Arguments...)> erased(Result (*f)(const Op&, Arguments...)) {
+    return [f](const void* op, Arguments... arguments) -> Result {
+      return f(*static_cast<const Op*>(op), std::forward<Arguments>(arguments)...);
+    };
+  }
   template <class Op>
   static OpCodec codec() {
     OpCodec c{.decode = [](const Attributes& a) -> std::shared_ptr<const void> {
@@ -456,6 +409,7 @@ class KernelCatalog {
   std::map<std::string, std::vector<std::string>, std::less<>> replaced_by_;  // internal form: originals
   std::string described_by_;  // the internal form of all that is described; empty: none
   std::string_view folder_;
+  CompileEpilogue compile_epilogue_ = nullptr;
 };
 
 }  // namespace lathe

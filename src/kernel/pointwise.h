@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -13,6 +14,9 @@
 #include "lathe/types.h"
 
 namespace lathe {
+
+class Tensor;
+class Workers;
 
 /// Functions of one element; a and b are their constants.
 enum class UnaryOp : uint8_t {
@@ -265,6 +269,29 @@ class Epilogue {
 
  protected:
   Added added_ = {};
+};
+
+/// The epilogue of a step, bound to the operands of its program and to the output.
+class StepEpilogue : public Epilogue {
+ public:
+  /// Binds it to other operands and another output of any shapes. Throws run_bad_shape where an operand
+  /// cannot be broadcast to the shape of `to`.
+  virtual void bind(std::span<const Tensor* const> operands, Tensor& to) = 0;
+  /// Replaces the memory of operands and output; types and shapes must be the same, and are not checked.
+  virtual void move_to(std::span<const Tensor* const> operands, Tensor& to) = 0;
+};
+
+/// A program of float32 that was made ready to be the epilogue of a step in host memory. Immutable;
+/// thread-safe.
+class CompiledEpilogue {
+ public:
+  virtual ~CompiledEpilogue() = default;
+  /// Returns an epilogue for one context. `this` must outlive it. Throws as StepEpilogue::bind.
+  virtual std::unique_ptr<StepEpilogue> bind(std::span<const Tensor* const> operands, Tensor& to) const = 0;
+  /// Bytes of the heap that such an epilogue takes.
+  virtual size_t bytes() const = 0;
+  /// Applies the epilogue to all elements, on all threads: behind a kernel that does not.
+  virtual void run(Epilogue& bound, int64_t elements, Workers& workers) const = 0;
 };
 
 /// An epilogue for a kernel that applies bounds itself: these bounds, and the epilogue that it then calls.

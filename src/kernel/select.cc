@@ -13,7 +13,9 @@ bool fits_device(const KernelQuery& r) {
   return std::ranges::all_of(r.inputs, fixed) && std::ranges::all_of(r.outputs, fixed);
 }
 
-Support supports(const Kernel& k, const void* op, const KernelQuery& r) {
+}  // namespace
+
+Support should_run(const Kernel& k, const void* op, const KernelQuery& r) {
   if (k.isa > r.isa) return Support::no("needs " + std::string(name_of(k.isa)));
   if (k.memory != host_memory && !fits_device(r))
     return Support::no("only tensors of numbers live on the device");
@@ -23,8 +25,6 @@ Support supports(const Kernel& k, const void* op, const KernelQuery& r) {
   Support should = k.is_preferred(op, r);
   return should.accepted ? can : should;
 }
-
-}  // namespace
 
 Support supports_states(const Kernel& k, const KernelQuery& r) {
   const auto takes = [&](size_t i) { return i < 32 && (k.takes_states >> i & 1) != 0; };
@@ -98,7 +98,7 @@ Choice select_kernel(const KernelCatalog& kernels, const Preference& preference,
     for (const Kernel* k : all) {
       if (k->backend != backend) continue;
       choice.op = decode_for(*k, *codec, attributes);
-      choice.support = supports(*k, choice.op.get(), query);
+      choice.support = should_run(*k, choice.op.get(), query);
       if (choice.support.accepted) {
         choice.kernel = k;
         return true;

@@ -25,6 +25,9 @@ struct Choice {
 /// Returns whether a kernel takes those operands that are states which grow in place.
 Support supports_states(const Kernel& kernel, const KernelQuery& query);
 
+/// Returns whether the kernel can run a node, and is not thought to be slower than others.
+Support should_run(const Kernel& kernel, const void* op, const KernelQuery& query);
+
 /// The operator as the struct that the kernel reads.
 std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& codec,
                                        const Attributes& attributes, const Tunables& tunables = {});

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "graph/traverse.h"
 #include "lathe/run_control.h"
 #include "onnx/check_file.h"
 #include "onnx/importer.h"
@@ -66,8 +67,6 @@ void warn_of_values(const Graph& g, const std::unordered_set<std::string_view>& 
                   std::to_string(n) + " of " + std::to_string(t.size()) + " elements",
                   "they make many CPUs slow: set them to 0, or run with the option that flushes denormals"));
   }
-  for (NodeId n : g.order())
-    for (const Body& b : g.node(n).bodies) warn_of_values(*b.graph, read, findings, control);
 }
 
 }  // namespace
@@ -81,7 +80,7 @@ std::vector<Diagnostic> check_model(const onnx::Model& model, const SchemaCatalo
   const auto graph = import_leniently(model, catalog, options, findings);
   const auto read = check_file(model.proto, options.max_nesting, findings);
   for (Diagnostic& d : findings) d.stage = "check";
-  warn_of_values(*graph, read, findings, control);
+  each_graph(*graph, [&](const Graph& g) { warn_of_values(g, read, findings, control); });
   return findings;
 }
 

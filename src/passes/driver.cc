@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/glob.h"
+#include "graph/traverse.h"
 #include "ops/refused/refused.h"
 #include "passes/checks.h"
 #include "passes/onnxruntime_types.h"
@@ -69,7 +70,7 @@ class Driver {
     // since the import are checked against the operators that read them before any pass relies on them.
     state_.believe_inferred = true;
     refuse_faulty_nodes(root, schemas_, state_);
-    if (!passes_.empty()) optimize(root);
+    if (!passes_.empty()) each_graph(root, [this](Graph& g) { optimize(g); });
   }
   Rewriting take() { return std::move(done_); }
 
@@ -88,8 +89,6 @@ class Driver {
       }
     }
     done_.at_rest = done_.at_rest && !changed;
-    for (NodeId id : g.order())
-      for (const Body& b : g.node(id).bodies) optimize(*b.graph);
   }
 
   /// Applies the first patch that a pass has for this node.

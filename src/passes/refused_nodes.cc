@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 
+#include "graph/traverse.h"
 #include "ops/refused/refused.h"
 
 namespace lathe {
@@ -45,12 +46,11 @@ void refuse_if_faulty(Graph& g, NodeId n, const SchemaCatalog& schemas, InferSta
   refuse_noted(state, [&] { infer_or_note(g, n, schemas, state); });
 }
 
-void restore_refused_nodes(Graph& root) {
-  for (NodeId id = 0; id < root.node_count(); ++id) {
-    Node& n = root.node(id);
-    if (!n.alive) continue;
-    for (const Body& b : n.bodies) restore_refused_nodes(*b.graph);
-    if (n.op != refused_operator || n.domain != "lathe") continue;
+namespace {
+void restore(Graph& g) {
+  for (NodeId id = 0; id < g.node_count(); ++id) {
+    Node& n = g.node(id);
+    if (!n.alive || n.op != refused_operator || n.domain != "lathe") continue;
     n.op = n.attributes.get<std::string>("refused_op", "");
     n.domain = n.attributes.get<std::string>("refused_domain", "");
     for (const char* name : {"refused_op", "refused_domain", "refused_code", "refused_expected",
@@ -58,5 +58,8 @@ void restore_refused_nodes(Graph& root) {
       n.attributes.erase(name);
   }
 }
+}  // namespace
+
+void restore_refused_nodes(Graph& root) { each_graph(root, restore); }
 
 }  // namespace lathe

@@ -3,6 +3,7 @@
 #include <set>
 #include <vector>
 
+#include "graph/traverse.h"
 #include "passes/pass.h"
 
 namespace lathe {
@@ -68,9 +69,7 @@ bool depends_on(const View& view, NodeId of, NodeId node) {
       const NodeId made_by = view.producer(v);
       if (made_by != no_id && seen.insert(made_by).second) open.push_back(made_by);
     };
-    std::ranges::for_each(view.node(next).inputs, follow);
-    for (const Body& b : view.node(next).bodies)
-      for (ValueId c : b.graph->captures()) follow(b.graph->value(c).captured);
+    each_read(view.node(next), follow);
   }
   return false;
 }

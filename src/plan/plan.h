@@ -149,6 +149,13 @@ struct BuiltInWeight {
   uint64_t checksum = 0;  // of its elements (checksum.h); of strings 0
 };
 
+/// What the kernels of a plan are for.
+struct PlanTarget {
+  std::string device = "cpu";  // the backend whose kernels come first
+  Isa isa = Isa::generic;      // of kernels in host memory
+  bool operator==(const PlanTarget&) const = default;
+};
+
 struct Plan {
   std::vector<PlanGraph> graphs;  // 0 is the main graph, the others are bodies
   std::deque<Weight> weights;     // kernels look at earlier ones while later ones are added
@@ -158,8 +165,8 @@ struct Plan {
     uint32_t input = 0, axis = 0;
   };
   std::vector<Symbol> symbols;
-  Isa isa = Isa::generic;               // of its kernels
-  Isa built_for = Isa::generic;         // more than `isa` where it was opened on a lesser machine
+  PlanTarget target;
+  Isa built_for = Isa::generic;         // more than target.isa where it was opened on a lesser machine
   bool portable = true;                 // is what packed arrays were made of saved beside them?
   bool refit = false;                   // are the sources of all arrays?
   std::vector<BuiltInWeight> built_in;  // with refit

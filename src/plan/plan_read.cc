@@ -55,7 +55,8 @@ class Reader {
     each(p.taps(), [&](const format::Tap* t) {
       plan.taps.push_back({text(t->name()), t->graph(), t->value()});
     });
-    plan.isa = plan.built_for = enumerator<Isa>(p.isa(), 3, "an instruction set");
+    plan.target.isa = plan.built_for = enumerator<Isa>(p.isa(), 3, "an instruction set");
+    if (p.device()) plan.target.device = text(p.device());
     plan.portable = p.portable();
     plan.refit = p.refit();
     plan.strict = p.strict();

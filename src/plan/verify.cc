@@ -163,8 +163,11 @@ class Verifier {
 
   void epilogue(const PlanGraph& g, const PlanStep& s) {
     const PlanEpilogue& e = *s.epilogue;
+    const MemorySpace memory = s.outputs.empty() || s.outputs[0] < 0
+                                   ? host_memory
+                                   : g.values[static_cast<size_t>(s.outputs[0])].memory;
     require(!s.kernel.empty() && !s.outputs.empty() && s.outputs[0] >= 0 &&
-                is_numbers(g.values[static_cast<size_t>(s.outputs[0])]) &&
+                is_numbers(g.values[static_cast<size_t>(s.outputs[0])], memory) &&
                 g.values[static_cast<size_t>(s.outputs[0])].type.elem != DataType::boolean &&
                 g.values[static_cast<size_t>(s.outputs[0])].alias_of == -1,
             "an epilogue of an output of floats", "another step");
@@ -172,12 +175,11 @@ class Verifier {
             std::to_string(e.operands.size()));
     for (int32_t v : e.operands)
       require(in_range(g, v) && made_[static_cast<size_t>(v)] && v != s.outputs[0] &&
-                  is_numbers(g.values[static_cast<size_t>(v)]),
+                  is_numbers(g.values[static_cast<size_t>(v)], memory),
               "operands made by earlier steps", std::to_string(v));
   }
-  bool is_numbers(const PlanValue& v) const {
-    return v.type.is_tensor() && is_number(v.type.elem) && v.memory == host_memory &&
-           plan_.grows_along(v) < 0;
+  bool is_numbers(const PlanValue& v, MemorySpace memory) const {
+    return v.type.is_tensor() && is_number(v.type.elem) && v.memory == memory && plan_.grows_along(v) < 0;
   }
 
   void body(const PlanGraph& g, const PlanBody& b) {

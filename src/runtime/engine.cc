@@ -181,8 +181,8 @@ Numerics Engine::numerics() const {
 TargetInfo Engine::target() const {
   const auto now = impl();
   const Plan& p = now->program.plan();
-  return {std::string(name_of(p.isa)), std::string(name_of(p.built_for)),
-          p.isa < p.built_for ? "portable" : "native"};
+  return {std::string(name_of(p.target.isa)), std::string(name_of(p.built_for)),
+          p.target.isa < p.built_for ? "portable" : "native", p.target.device};
 }
 
 void Engine::trim() const {

@@ -25,6 +25,24 @@ F* symbol(void* library, const char* name, const std::string& where) {
   return f;
 }
 
+/// Names stand in lists of the command line.
+bool is_word(const std::string& name) {
+  return std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
+/// Lets plug-ins find the library's symbols, wherever it is linked into: some programs, as Python, keep the
+/// symbols of what they open apart. Fails without harm where it is part of the program itself.
+void share_symbols() {
+  static const bool once = [] {
+    Dl_info at;
+    const auto* here = reinterpret_cast<const void*>(&share_symbols);
+    return dladdr(here, &at) && at.dli_fname && dlopen(at.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+  }();
+  (void)once;
+}
+
 }  // namespace
 
 /// The registry that a plug-in adds its parts to while it is loaded.
@@ -33,9 +51,13 @@ class Registration final : public PluginRegistry {
   Registration(Extensions& to, std::string where) : to_(to), where_(std::move(where)) {}
 
   void add(std::shared_ptr<Backend> backend) override {
+    if (!backend) plugin_failed(where_, "a device", "none");
     const std::string name(backend->name());
     if (name.empty() || name == "cpu" || name == "reference" || to_.device(name))
-      plugin_failed(where_, "a device with a name of its own", "'" + name + "'");
+      plugin_failed(where_, "a device with a name of its own, from a library that is loaded once",
+                    "'" + name + "'");
+    if (!is_word(name))
+      plugin_failed(where_, "a name of letters, digits, '-' and '_' for a device", "'" + name + "'");
     to_.devices_.push_back(std::move(backend));
   }
   void add(PluginKernel kernel) override {
@@ -46,18 +68,35 @@ class Registration final : public PluginRegistry {
       plugin_failed(where_, "a kernel with a name of its own", "'" + kernel.name + "'");
     if (!to_.own_->codec_of(kernel.domain, kernel.op))
       plugin_failed(where_, "kernels for operators that exist", kernel.op);
-    to_.own_->add(adapt(std::move(kernel)));
+    if (!kernel.run) plugin_failed(where_, "a kernel that runs", kernel.name + " without a function");
+    if (on_host && kernel.takes_epilogue)
+      plugin_failed(where_, "an epilogue of a kernel on a device", kernel.name + " in host memory");
+    const Backend* const device = on_host ? nullptr : to_.device(kernel.backend);
+    to_.own_->add(adapt(std::move(kernel), device));
+  }
+  void add(PluginPass pass) override {
+    if (pass.name.empty() ||
+        std::ranges::find(to_.passes_, pass.name, &PluginPass::name) != to_.passes_.end())
+      plugin_failed(where_, "a pass with a name of its own", "'" + pass.name + "'");
+    if (!is_word(pass.name))
+      plugin_failed(where_, "a name of letters, digits, '-' and '_' for a pass", "'" + pass.name + "'");
+    if (!to_.device(pass.backend))
+      plugin_failed(where_, "passes for a registered device", "'" + pass.backend + "'");
+    if (!pass.rewrite)
+      plugin_failed(where_, "a pass that rewrites", "'" + pass.name + "' without a function");
+    to_.passes_.push_back(std::move(pass));
   }
   void add(PluginOperator op) override {
     if (to_.own_->codec_of(op.domain, op.name))
       plugin_failed(where_, "an operator that does not exist yet", op.name);
+    if (!op.run) plugin_failed(where_, "an operator that runs", op.name + " without a function");
     to_.own_->add_codec(op.name, op.domain, codec_for(op));
     PluginKernel floor{.op = op.name,
                        .domain = op.domain,
                        .name = op.domain + "." + op.name + ".ref",
                        .backend = "cpu",
                        .run = op.run};
-    Kernel k = adapt(std::move(floor));
+    Kernel k = adapt(std::move(floor), nullptr);
     k.backend = "reference";
     to_.own_->add(std::move(k));
     to_.operators_.push_back(std::move(op));
@@ -81,6 +120,7 @@ std::shared_ptr<const Extensions> Extensions::of(const KernelCatalog& kernels) {
 
 std::shared_ptr<const Extensions> Extensions::load(std::span<const std::filesystem::path> libraries) {
   if (libraries.empty()) return none();
+  share_symbols();
   auto e = std::make_shared<Extensions>();
   e->own_ = std::make_unique<KernelCatalog>();
   register_all_references(*e->own_);

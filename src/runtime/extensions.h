@@ -25,6 +25,9 @@ class Extensions {
   const KernelCatalog& kernels() const { return *kernels_; }
   /// A device by name; null when there is none.
   Backend* device(std::string_view name) const;
+  const std::vector<std::shared_ptr<Backend>>& devices() const { return devices_; }
+  /// Lowering passes for devices, in the order of their registration.
+  const std::vector<PluginPass>& passes() const { return passes_; }
   /// Operators that plug-ins define, for the catalog of schemas.
   const std::vector<PluginOperator>& operators() const { return operators_; }
   /// The searched devices and libraries: "npu (/opt/libnpu.so)", one for each.
@@ -38,6 +41,7 @@ class Extensions {
   std::vector<std::filesystem::path> paths_;
   std::vector<std::shared_ptr<Backend>> devices_;
   std::vector<PluginOperator> operators_;
+  std::vector<PluginPass> passes_;
   std::unique_ptr<KernelCatalog> own_;
   const KernelCatalog* kernels_ = nullptr;
 };

@@ -82,7 +82,12 @@ class StepContext final : public KernelContext {
              lathe::describe(shape));
       return t;
     }
+    const PlanType& declared = frame_.graph_.plan->values[id(i)].type;
+    if (declared.is_tensor() && declared.elem != DataType::undefined && declared.elem != type)
+      fail(Code::internal, "output " + std::to_string(i) + " of " + std::string(name_of(declared.elem)),
+           std::string(name_of(type)));
     checked_count(shape, type, frame_.graph_.plan->values[id(i)].name);
+    if (i == 0 && plan_.epilogue && step_.memory != host_memory) frame_.check_epilogue(step_, shape);
     return frame_.bind(id(i), type, shape);
   }
   void set(size_t i, Value v) override {
@@ -109,7 +114,15 @@ class StepContext final : public KernelContext {
     return e;
   }
 
+  const void* prepared() const override { return step_.prepared ? step_.prepared->object.get() : nullptr; }
+  const Tensor& epilogue_operand(size_t i) const override {
+    if (!plan_.epilogue || i == 0 || i > plan_.epilogue->operands.size())
+      fail(Code::internal, "an operand of the step's epilogue", "number " + std::to_string(i));
+    return frame_.value(static_cast<uint32_t>(plan_.epilogue->operands[i - 1])).tensor();
+  }
+
   void* workspace(size_t bytes) override {
+    if (step_.memory != host_memory) return frame_.device_workspace(step_.memory, bytes);
     lane_.workspace.ensure(aligned_size(bytes));
     return lane_.workspace.data();
   }
@@ -194,10 +207,10 @@ Frame::Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent)
 
 size_t Frame::records(const ProgramGraph& graph) {
   const PlanGraph& plan = *graph.plan;
-  const auto has_epilogue = [](const ProgramStep& s) { return s.epilogue.has_value(); };
+  size_t epilogues = 0;
+  for (const ProgramStep& s : graph.steps) epilogues += s.epilogue ? s.epilogue->bytes() : 0;
   return sizeof(Frame) + plan.values.size() * (sizeof(Value) + sizeof(Block)) +
-         plan.steps.size() * (sizeof(epilogues_[0]) + sizeof(bodies_[0])) +
-         static_cast<size_t>(std::ranges::count_if(graph.steps, has_epilogue)) * sizeof(cpu::StepEpilogue) +
+         plan.steps.size() * (sizeof(epilogues_[0]) + sizeof(bodies_[0])) + epilogues +
          graph.output_buffers() * plan.outputs.size() * (sizeof(Value) + sizeof(Block));
 }
 
@@ -374,11 +387,13 @@ void Frame::run_kernel(size_t step, Lane& lane, bool alone) {
     infer(s, lane.ready);
   StepContext context(*this, step, lane, alone);
   const bool fuses = s.epilogue && s.kernel->fuses_epilogue && lane.ready[0];
+  if (s.plan->epilogue && s.memory != host_memory && lane.ready[0])
+    check_epilogue(s, values_[static_cast<size_t>(s.plan->outputs[0])].tensor().shape());
   if (fuses) context.set_epilogue(bound ? epilogues_[step].get() : &bind_epilogue(step));
   lane.scratch.begin();
   s.kernel->run(s.kernel_op.get(), context);
   lane.scratch.end();
-  if (s.epilogue && !fuses) cpu::run_pointwise(bind_epilogue(step), context.out(0).size(), context);
+  if (s.epilogue && !fuses) s.epilogue->run(bind_epilogue(step), context.out(0).size(), context);
 }
 
 bool Frame::bind_outputs(const ProgramStep& s, std::vector<bool>& ready) {
@@ -418,7 +433,19 @@ Shape Frame::shape_now(uint32_t v) const {
   return shape;
 }
 
-cpu::StepEpilogue& Frame::bind_epilogue(size_t step) {
+void Frame::check_epilogue(const ProgramStep& s, const Shape& output) const {
+  for (int32_t v : s.plan->epilogue->operands) {
+    const Shape& shape = value(static_cast<uint32_t>(v)).tensor().shape();
+    bool fits = shape.size() <= output.size();
+    for (size_t back = 1; fits && back <= shape.size(); ++back)
+      fits = shape[shape.size() - back] == 1 || shape[shape.size() - back] == output[output.size() - back];
+    if (!fits)
+      throw Error(Code::run_bad_shape, "run", "a shape that can be broadcast to " + lathe::describe(output),
+                  lathe::describe(shape));
+  }
+}
+
+StepEpilogue& Frame::bind_epilogue(size_t step) {
   const ProgramStep& s = graph_.steps[step];
   Tensor& out = values_[static_cast<size_t>(s.plan->outputs[0])].tensor();
   std::array<const Tensor*, Pointwise::max_operands> operands{&out};
@@ -428,7 +455,7 @@ cpu::StepEpilogue& Frame::bind_epilogue(size_t step) {
     operands[n++] = &value(static_cast<uint32_t>(v)).tensor();
     known &= memory_plan_->slots[static_cast<size_t>(v)].known;
   }
-  std::unique_ptr<cpu::StepEpilogue>& run = epilogues_[step];
+  std::unique_ptr<StepEpilogue>& run = epilogues_[step];
   const std::span<const Tensor* const> all(operands.data(), n);
   // The shapes are those of the run before.
   if (known && !rebinding_)
@@ -436,7 +463,7 @@ cpu::StepEpilogue& Frame::bind_epilogue(size_t step) {
   else if (run)
     run->bind(all, out);
   else
-    run = std::make_unique<cpu::StepEpilogue>(*s.epilogue, all, out);
+    run = s.epilogue->bind(all, out);
   return *run;
 }
 

@@ -34,7 +34,7 @@ struct RunState {
   explicit RunState(const Program& p) : program(p), account(p.options().memory_limit) {
     for (size_t s = 0; s < p.spaces(); ++s) {
       blocks.emplace_back(p.device(static_cast<MemorySpace>(s)), account);
-      queues.push_back(s == host_memory ? nullptr : p.device(static_cast<MemorySpace>(s)).create_queue());
+      queues.push_back(s == host_memory ? nullptr : queue_of(p.device(static_cast<MemorySpace>(s))));
     }
     account.on_shortage([this] {
       for (BlockCache& b : blocks) b.trim();
@@ -128,6 +128,8 @@ class Frame {
   void prepare_memory(std::span<const Value> inputs, std::span<const Tensor> bound);
   void take_memory(std::span<const Value> inputs, std::span<const Tensor> bound);
   void prepare_lanes(std::span<const size_t> workspaces);
+  void ensure_device_workspaces(std::span<const size_t> bytes);
+  void* device_workspace(MemorySpace space, size_t bytes);
   void check_bound(size_t i, const Tensor& bound, DataType type, const Shape& shape) const;
   void execute();
   void execute_timed();
@@ -161,8 +163,11 @@ class Frame {
     const int32_t o = graph_.output[v];
     return o < 0 ? nullptr : written_directly_[static_cast<size_t>(o)];
   }
+  /// Throws run_bad_shape where an operand of the epilogue behind a device's kernel cannot be broadcast to
+  /// its output.
+  void check_epilogue(const ProgramStep& s, const Shape& output) const;
   /// The epilogue of a step whose output has memory.
-  cpu::StepEpilogue& bind_epilogue(size_t step);
+  StepEpilogue& bind_epilogue(size_t step);
   /// Points a value at its memory for this shape; allocates where the memory plan could not.
   Tensor& bind(uint32_t v, DataType type, const Shape& shape);
   KernelBody& body(size_t step, size_t i);
@@ -175,6 +180,7 @@ class Frame {
   std::vector<Value> values_;
   std::vector<Block> blocks_;                         // by value: what the run allocated for it
   std::vector<Buffer> arenas_;                        // by memory space
+  std::vector<Buffer> device_workspaces_;             // by memory space, unless the graph runs in host memory
   Lane main_;                                         // of the thread that runs the frame
   std::vector<std::unique_ptr<Lane>> lanes_;          // of branches
   std::vector<std::pair<uint64_t, uint64_t>> times_;  // by step of branches: ticks when it began and ended
@@ -190,8 +196,8 @@ class Frame {
   /// The memory plan of the previous run, if that succeeded and nothing has moved since. Values in the arena
   /// are then bound already; for small steps, binding takes longer than computing.
   const MemoryPlan* bound_ = nullptr;
-  bool rebinding_ = true;                                      // in this run
-  std::vector<std::unique_ptr<cpu::StepEpilogue>> epilogues_;  // by step, made when first wanted
+  bool rebinding_ = true;                                 // in this run
+  std::vector<std::unique_ptr<StepEpilogue>> epilogues_;  // by step, made when first wanted
   std::optional<ProfileReserve> reserved_;
   StepCost cost_of_run_;  // of the step that ran last, where the memory plan does not know it
   uint64_t clock_ = 0, live_blocks_ = 0;

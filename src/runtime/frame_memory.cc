@@ -65,6 +65,7 @@ void Frame::prepare(ShapeKey key) {
   main_.workspace.ensure(l.workspace);
   main_.scratch.reserve(l.scratch);
   prepare_lanes(l.lanes);
+  ensure_device_workspaces(l.device_workspace);
 }
 
 void Frame::reserve(ProfileReserve reserve) {
@@ -72,6 +73,7 @@ void Frame::reserve(ProfileReserve reserve) {
   main_.workspace.ensure(reserve.peak.workspace);
   main_.scratch.reserve(reserve.peak.scratch);
   prepare_lanes(reserve.peak.lanes);
+  ensure_device_workspaces(reserve.peak.device_workspace);
   for (Buffer& b : output_buffers_) b.ensure(reserve.peak.output_bytes);
   if (!reserved_ || !reserve.peak.fits_in(reserved_->peak)) reserved_ = std::move(reserve);
   memory_plans_.clear();
@@ -120,6 +122,7 @@ void Frame::take_memory(std::span<const Value> inputs, std::span<const Tensor> b
   main_.workspace.ensure(memory_plan_->workspace);
   main_.scratch.reserve(memory_plan_->scratch);
   prepare_lanes(memory_plan_->lanes);
+  ensure_device_workspaces(memory_plan_->device_workspace);
   bool buffer_needed = false;
   for (size_t i = 0; i < output_memory_.size(); ++i) {
     output_memory_[i] = nullptr;
@@ -160,6 +163,22 @@ void Frame::prepare_lanes(std::span<const size_t> workspaces) {
   }
   for (size_t i = 0; i < workspaces.size(); ++i) lanes_[i]->workspace.ensure(workspaces[i]);
   if (times_.empty() && !workspaces.empty()) times_.resize(graph_.steps.size());
+}
+
+void Frame::ensure_device_workspaces(std::span<const size_t> bytes) {
+  for (size_t space = 1; space < bytes.size(); ++space)
+    if (bytes[space] > 0) device_workspace(static_cast<MemorySpace>(space), bytes[space]);
+}
+
+/// Work that is queued may use the memory that is replaced by more.
+void* Frame::device_workspace(MemorySpace space, size_t bytes) {
+  while (device_workspaces_.size() <= space)
+    device_workspaces_.emplace_back(
+        state_.program.device(static_cast<MemorySpace>(device_workspaces_.size())), state_.account);
+  Buffer& buffer = device_workspaces_[space];
+  if (bytes > buffer.bytes() && buffer.bytes() > 0) state_.queues[space]->wait();
+  buffer.ensure(aligned_size(bytes));
+  return buffer.data();
 }
 
 void Frame::check_bound(size_t i, const Tensor& bound, DataType type, const Shape& shape) const {
@@ -315,6 +334,7 @@ void Frame::release_idle(std::span<const Value> inputs) {
   for (auto& buffers : results_)
     for (Value& v : buffers) v = Value();
   for (Buffer& b : arenas_) b.release();
+  for (Buffer& b : device_workspaces_) b.release();
   for (Buffer& b : output_buffers_)
     if (!is_read(b.data(), b.bytes())) b.release();
   main_.release();

@@ -129,6 +129,7 @@ class Estimator {
     for (size_t b : memory_plan.arena) all_.arena += b;
     all_.workspace += memory_plan.workspace + memory_plan.scratch;
     for (size_t b : memory_plan.lanes) all_.workspace += b;
+    for (size_t b : memory_plan.device_workspace) all_.workspace += b;
     const size_t output_buffers = g.output_buffers();
     if (g.is_body) all_.arena += memory_plan.output_bytes * output_buffers;
     Bounds bounds(g, memory_plan, sizes_);
@@ -138,7 +139,12 @@ class Estimator {
           count_unplanned(g.plan->values[v], bounds.of(v));
     size_t workspace = memory_plan.workspace, scratch = 0;
     for (const ProgramStep& step : g.steps) {
-      workspace = std::max(workspace, workspace_of(step, memory_plan, bounds));
+      // Of a device the workspaces of steps whose shapes the data decide are counted one by one, which bounds
+      // them.
+      if (step.memory != host_memory)
+        all_.data_dependent += workspace_of(step, memory_plan, bounds);
+      else
+        workspace = std::max(workspace, workspace_of(step, memory_plan, bounds));
       scratch = std::max(scratch, scratch_of(step, memory_plan, bounds));
       for (const PlanBody& b : step.plan->bodies) body(b, bounds);
     }

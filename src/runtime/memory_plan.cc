@@ -357,10 +357,13 @@ class MemoryPlanner {
   }
   /// The operand of its epilogue that a kernel may write over.
   std::optional<int32_t> added_over(const ProgramStep& s) const {
-    if (!s.epilogue || !s.epilogue->first_added() || !s.kernel->adds_over) return std::nullopt;
+    if (!s.epilogue || !s.kernel->adds_over) return std::nullopt;
+    const PlanEpilogue& epilogue = *s.plan->epilogue;
+    const std::optional<uint16_t> added = epilogue.program.first_added();
+    if (!added) return std::nullopt;
     const auto inputs = input_shapes(s);
     if (!inputs || !s.kernel->adds_over(s.kernel_op.get(), *inputs)) return std::nullopt;
-    return s.plan->epilogue->operands[*s.epilogue->first_added() - 1];
+    return epilogue.operands[*added - 1u];
   }
   bool can_overwrite(const ProgramStep& s, uint32_t in, uint32_t out) const {
     const Nesting::Place from = place_of(in), to = nesting_.find(out);
@@ -398,8 +401,14 @@ class MemoryPlanner {
 
   void measure() {
     for_each_step([&](size_t i) {
-      made_.scratch = std::max(made_.scratch, scratch_of(graph_.steps[i]));
-      if (!branches_at(i))
+      const ProgramStep& s = graph_.steps[i];
+      made_.scratch = std::max(made_.scratch, scratch_of(s));
+      if (s.memory != host_memory) {
+        const size_t bytes = workspace_of(s, program_.pool().threads());
+        if (bytes == 0) return;
+        made_.device_workspace.resize(program_.spaces());
+        made_.device_workspace[s.memory] = std::max(made_.device_workspace[s.memory], bytes);
+      } else if (!branches_at(i))
         made_.workspace = std::max(made_.workspace, workspace_of(graph_.steps[i], program_.pool().threads()));
     });
     for (const Branches& b : made_.branches) {
@@ -535,7 +544,8 @@ bool MemoryPlan::knows_operands(const ProgramStep& s) const {
 
 size_t MemoryPlan::records() const {
   size_t bytes = sizeof(MemoryPlan) + key.size() * sizeof(int64_t) + slots.size() * sizeof(Slot) +
-                 outputs.size() * sizeof(OutputSlot) + (arena.size() + lanes.size()) * sizeof(size_t) +
+                 outputs.size() * sizeof(OutputSlot) +
+                 (arena.size() + lanes.size() + device_workspace.size()) * sizeof(size_t) +
                  in_place.size() * sizeof(in_place[0]) + done.size() / 8 + stays_bound.size();
   for (const Branches& b : branches)
     for (const std::vector<uint32_t>& lane : b.lanes) bytes += lane.size() * sizeof(lane[0]);

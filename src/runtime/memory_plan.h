@@ -43,15 +43,16 @@ struct OutputSlot {
 
 struct MemoryPlan {
   ShapeKey key;
-  std::vector<Slot> slots;          // by value
-  bool decided_by_runs = false;     // is any value's shape known to a run alone?
-  std::vector<OutputSlot> outputs;  // by output
-  std::vector<size_t> arena;        // bytes by memory space
-  size_t workspace = 0;             // host bytes
-  size_t scratch = 0;               // host bytes, of steps that say beforehand how much
-  std::vector<Branches> branches;   // in order of their steps
-  std::vector<size_t> lanes;        // host bytes of workspace by lane of branches
-  size_t output_bytes = 0;          // with nothing bound
+  std::vector<Slot> slots;               // by value
+  bool decided_by_runs = false;          // is any value's shape known to a run alone?
+  std::vector<OutputSlot> outputs;       // by output
+  std::vector<size_t> arena;             // bytes by memory space
+  size_t workspace = 0;                  // host bytes
+  std::vector<size_t> device_workspace;  // bytes by memory space; empty: none wants any
+  size_t scratch = 0;                    // host bytes, of steps that say beforehand how much
+  std::vector<Branches> branches;        // in order of their steps
+  std::vector<size_t> lanes;             // host bytes of workspace by lane of branches
+  size_t output_bytes = 0;               // with nothing bound
   uint64_t last_used = 0;
   std::vector<std::vector<bool>> in_place;  // by step, of one with subviews: does each lie where it belongs?
   std::vector<bool> done;                   // by step: once its output is bound, is there nothing left to do?

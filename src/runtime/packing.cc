@@ -123,7 +123,7 @@ void Packing::add(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kern
                   std::shared_ptr<const void> op, const std::vector<bool>* stale) {
   const std::vector<int32_t> before = std::exchange(step.packed, {});
   if (!kernel.packed_form) return;
-  const StepQuery query(plan, graph, step, plan.isa);
+  const StepQuery query(plan, graph, step);
   for (size_t i = 0; i < step.inputs.size(); ++i) {
     if (!query.kernel_query().inputs[i].constant) continue;
     std::optional<PackedForm> form = kernel.packed_form(op.get(), query.kernel_query(), i);
@@ -150,8 +150,10 @@ void Packing::add(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kern
     w.recipe.output = static_cast<uint32_t>(i);
     step.packed.resize(step.inputs.size(), -1);
     step.packed[i] = static_cast<int32_t>(put(plan, std::move(w), i < before.size() ? before[i] : -1));
-    jobs_.push_back({std::make_unique<StepQuery>(plan, graph, step, plan.isa), &kernel, op,
-                     static_cast<uint32_t>(i), static_cast<uint32_t>(step.packed[i]), step.node, step.op});
+    auto query = std::make_unique<StepQuery>(plan, graph, step);
+    query->forget_epilogue();
+    jobs_.push_back({std::move(query), &kernel, op, static_cast<uint32_t>(i),
+                     static_cast<uint32_t>(step.packed[i]), step.node, step.op});
   }
 }
 

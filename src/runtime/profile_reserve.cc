@@ -129,6 +129,7 @@ ProfileReserve reserve_of(const Engine::Impl& engine, const PlanProfile& profile
     workspace = std::max({workspace, lesser.workspace, without_reuse.workspace});
     reserve.peak.scratch = std::max(reserve.peak.scratch, lesser.scratch);
     widen(reserve.peak.lanes, lesser.lanes);
+    widen(reserve.peak.device_workspace, lesser.device_workspace);
     reserve.peak.output_bytes = std::max(reserve.peak.output_bytes, lesser.output_bytes);
     if (!lesser.fits_in(reserve.peak) && !without_reuse.place_as(reserve.peak))
       widen(reserve.peak.arena, lesser.arena);

@@ -107,7 +107,7 @@ Profile Profiler::report() const {
   p.runs_passed_over = passed_over_;
   p.run_seconds = clock_.seconds(run_ticks_);
   p.threads = program_.pool().threads();
-  p.isa = name_of(program_.plan().isa);
+  p.isa = name_of(program_.plan().target.isa);
   return p;
 }
 

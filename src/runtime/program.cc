@@ -1,12 +1,16 @@
 #include "runtime/program.h"
 
+#include <new>
+#include <set>
+
 #include "kernel/select.h"
 #include "plan/verify.h"
 #include "runtime/memory.h"
+#include "runtime/plugin_kernel.h"
 
 namespace lathe {
 
-StepQuery::StepQuery(const Plan& plan, const PlanGraph& graph, const PlanStep& step, Isa isa) {
+StepQuery::StepQuery(const Plan& plan, const PlanGraph& graph, const PlanStep& step) {
   const auto operand = [&](int32_t v) {
     KernelQuery::Operand o;
     if (v < 0) return o;
@@ -24,13 +28,23 @@ StepQuery::StepQuery(const Plan& plan, const PlanGraph& graph, const PlanStep& s
   for (int32_t v : step.inputs) inputs_.push_back(operand(v));
   if (inputs_.empty()) inputs_.emplace_back();  // absent: kernels look at the first without asking
   for (int32_t v : step.outputs) outputs_.push_back(operand(v));
-  query_ = {inputs_, outputs_, isa, &plan.likely, plan.strict};
+  if (step.epilogue)
+    for (int32_t v : step.epilogue->operands) epilogue_operands_.push_back(operand(v));
+  query_ = {inputs_,
+            outputs_,
+            plan.target.isa,
+            &plan.likely,
+            plan.strict,
+            step.epilogue ? &step.epilogue->program : nullptr,
+            epilogue_operands_,
+            plan.refit};
 }
 
 Program::Program(Plan plan, std::shared_ptr<const Extensions> extensions, const ProgramOptions& options)
     : plan_(std::move(plan)), extensions_(std::move(extensions)), options_(options) {
-  prepare(nullptr);
+  prepare();
   pool_ = std::make_shared<ThreadPool>(options_.threads, options_.executor);
+  prepare_devices(nullptr);
 }
 
 Program::Program(const Program& before, Plan plan)
@@ -38,10 +52,11 @@ Program::Program(const Program& before, Plan plan)
       extensions_(before.extensions_),
       options_(before.options_),
       pool_(before.pool_) {
-  prepare(&before);
+  prepare();
+  prepare_devices(&before);
 }
 
-void Program::prepare(const Program* before) {
+void Program::prepare() {
   verify(plan_);
   devices_.push_back(&host_backend());
   for (const std::string& name : plan_.backends) {
@@ -57,7 +72,7 @@ void Program::prepare(const Program* before) {
   for (size_t i = 0; i < graphs_.size(); ++i) {
     graphs_[i].plan = &plan_.graphs[i];
     graphs_[i].is_body = i > 0;
-    prepare(graphs_[i], before);
+    prepare(graphs_[i]);
   }
   for (size_t i = 0; i < plan_.states.size(); ++i) {
     std::vector<int32_t>& state = graphs_[0].state;
@@ -102,7 +117,7 @@ void Program::find_overwritten(ProgramGraph& g) const {
 
 Program::~Program() = default;
 
-void Program::prepare(ProgramGraph& g, const Program* before) {
+void Program::prepare(ProgramGraph& g) {
   const PlanGraph& plan = *g.plan;
   const auto n = static_cast<uint32_t>(plan.values.size());
   g.root.resize(n);
@@ -115,7 +130,6 @@ void Program::prepare(ProgramGraph& g, const Program* before) {
     g.root[v] = v;
   }
   for (size_t i = plan.outputs.size(); i-- > 0;) g.output[plan.outputs[i]] = static_cast<int32_t>(i);
-  upload(g, before);
   for (const PlanStep& s : plan.steps) {
     try {
       g.steps.push_back(prepare(plan, s));
@@ -141,8 +155,8 @@ ProgramStep Program::prepare(const PlanGraph& g, const PlanStep& s) const {
   if (!step.kernel || !step.codec)
     throw Error(Code::plan_missing_kernel, "load", "the kernel " + s.kernel, "none of that name",
                 "name the plug-in that brings it, or build the plan again");
-  if (step.kernel->isa > plan_.isa)
-    throw Error(Code::plan_target, "load", "kernels for " + std::string(name_of(plan_.isa)), s.kernel);
+  if (step.kernel->isa > plan_.target.isa)
+    throw Error(Code::plan_target, "load", "kernels for " + std::string(name_of(plan_.target.isa)), s.kernel);
   extensions_->kernels().require_component_of(s.domain, s.op);
   step.op = step.codec->decode(s.attributes);
   step.kernel_op = step.kernel->decode ? step.kernel->decode(s.attributes) : step.op;
@@ -151,8 +165,12 @@ ProgramStep Program::prepare(const PlanGraph& g, const PlanStep& s) const {
   if (step.kernel->memory != host_memory)
     for (size_t k = 1; k < devices_.size(); ++k)
       if (plan_.backends[k - 1] == step.kernel->backend) step.memory = static_cast<MemorySpace>(k);
-  if (s.epilogue) step.epilogue.emplace(plan_.isa, s.epilogue->program);
   check_fit(g, step);
+  if (s.epilogue && step.memory == host_memory) {
+    const auto compile = extensions_->kernels().epilogue_compiler();
+    if (!compile) throw Error(Code::plan_missing_kernel, "load", "kernels for elementwise programs", "none");
+    step.epilogue = compile(plan_.target.isa, s.epilogue->program);
+  }
   check_packing(g, step);
   if (s.packed.empty()) return step;
   step.packed.resize(s.inputs.size());
@@ -171,7 +189,7 @@ ProgramStep Program::prepare(const PlanGraph& g, const PlanStep& s) const {
 void Program::check_tunables(const PlanGraph& g, const ProgramStep& step) const {
   const PlanStep& s = *step.plan;
   if (s.tunables.empty()) return;
-  const StepQuery query(plan_, g, s, plan_.isa);
+  const StepQuery query(plan_, g, s);
   const void* op = step.kernel_op.get();
   // Tactics are only defined for nodes that the kernel supports, so that is checked first.
   if (step.kernel->supports && !step.kernel->supports(op, query.kernel_query()).accepted)
@@ -189,7 +207,8 @@ void Program::check_fit(const PlanGraph& g, const ProgramStep& step) const {
     throw Error(Code::plan_target, "load", "operands that " + k.name + " can run", std::move(why),
                 "build the plan again");
   };
-  if (s.epilogue && k.memory != host_memory) refuse("an epilogue on a device");
+  if (s.epilogue && k.memory != host_memory && !k.fuses_epilogue)
+    refuse("an epilogue that it does not compute");
   if (s.epilogue && !k.writes_f16 &&
       g.values[static_cast<size_t>(s.outputs[0])].type.elem != DataType::float32)
     refuse("an epilogue of other than float32");
@@ -198,7 +217,13 @@ void Program::check_fit(const PlanGraph& g, const ProgramStep& step) const {
     for (int32_t v : *operands)
       if (v >= 0 && g.values[static_cast<size_t>(v)].memory != step.memory)
         refuse("operands in other memory");
-  const StepQuery query(plan_, g, s, plan_.isa);
+  if (s.epilogue && k.memory != host_memory && !s.epilogue->program.is_of_floats())
+    refuse("an epilogue of other than float32");
+  if (s.epilogue)
+    for (int32_t v : s.epilogue->operands)
+      if (g.values[static_cast<size_t>(v)].memory != step.memory)
+        refuse("an epilogue's operands in other memory");
+  const StepQuery query(plan_, g, s);
   if (Support v = supports_states(k, query.kernel_query()); !v.accepted) refuse(std::move(v.reason));
   if (!appends_to_its_states(g, step)) refuse("another state than it appends to");
   if (k.supports)
@@ -235,7 +260,7 @@ bool Program::appends_to_its_states(const PlanGraph& g, const ProgramStep& step)
 void Program::check_packing(const PlanGraph& g, const ProgramStep& step) const {
   const PlanStep& s = *step.plan;
   const Kernel& k = *step.kernel;
-  const StepQuery query(plan_, g, s, plan_.isa);
+  const StepQuery query(plan_, g, s);
   for (size_t i = 0; i < s.inputs.size(); ++i) {
     const bool packable = k.packed_form && query.kernel_query().inputs[i].constant;
     const auto form = packable ? k.packed_form(step.kernel_op.get(), query.kernel_query(), i) : std::nullopt;
@@ -280,19 +305,102 @@ void Program::find_ends(ProgramGraph& g) const {
     if (last[v] != never && g.plan->values[v].role == ValueRole::computed) g.steps[last[v]].ends.push_back(v);
 }
 
+void Program::prepare_devices(const Program* before) {
+  for (size_t i = 0; i < graphs_.size(); ++i) prepare_kernels(i, before);
+  require_device_memory();
+  for (ProgramGraph& g : graphs_) upload(g, before);
+}
+
+namespace {
+bool same_array(const Plan& a, const Plan& b, int32_t weight) {
+  const Tensor &then = a.weights[static_cast<size_t>(weight)].value.tensor(),
+               &now = b.weights[static_cast<size_t>(weight)].value.tensor();
+  return then.data() == now.data() && then.type() == now.type() && then.shape() == now.shape();
+}
+}  // namespace
+
+/// What was prepared for an engine with other weights stays where none of the step's own has changed.
+void Program::prepare_kernels(size_t graph, const Program* before) {
+  ProgramGraph& g = graphs_[graph];
+  for (size_t i = 0; i < g.steps.size(); ++i) {
+    ProgramStep& s = g.steps[i];
+    if (!s.kernel || !s.kernel->prepare) continue;
+    const auto unchanged = [&](int32_t v) {
+      if (v < 0 || !g.constants[static_cast<size_t>(v)]) return true;
+      return same_array(before->plan_, plan_, g.plan->values[static_cast<size_t>(v)].weight);
+    };
+    const ProgramStep* const then = before ? &before->graphs_[graph].steps[i] : nullptr;
+    if (then && then->kernel == s.kernel && std::ranges::all_of(s.plan->inputs, unchanged)) {
+      s.prepared = then->prepared;
+    } else {
+      try {
+        const StepQuery query(plan_, *g.plan, *s.plan);
+        s.prepared = prepare_step(*s.kernel, s.kernel_op.get(), query.kernel_query(), device(s.memory),
+                                  *pool_, options_.flush_denormals);
+      } catch (const Error& e) {
+        throw e.at("load", s.plan->node, s.plan->op);
+      } catch (const std::bad_alloc&) {
+        throw Error(Code::run_out_of_memory, "load", "memory to prepare a kernel", "none left")
+            .at("load", s.plan->node, s.plan->op);
+      }
+    }
+    weight_bytes_ += s.prepared->bytes;
+  }
+}
+
+/// Returns the constants on devices that no run reads, because kernels read what they prepared of them.
+std::vector<bool> Program::replaced_constants(const ProgramGraph& g) const {
+  std::vector<bool> replaced(g.constants.size()), read(g.constants.size());
+  for (const ProgramStep& s : g.steps) {
+    for (size_t i = 0; i < s.plan->inputs.size(); ++i)
+      if (const int32_t v = s.plan->inputs[i]; v >= 0)
+        (s.prepared && s.prepared->replaced[i] ? replaced : read)[static_cast<size_t>(v)] = true;
+    if (s.plan->epilogue)
+      for (int32_t v : s.plan->epilogue->operands) read[static_cast<size_t>(v)] = true;
+  }
+  for (size_t v = 0; v < replaced.size(); ++v) replaced[v] = replaced[v] && !read[v];
+  return replaced;
+}
+
+/// Refuses constants that exceed a device before any of them is copied.
+void Program::require_device_memory() const {
+  for (size_t space = 1; space < devices_.size(); ++space) {
+    const uint64_t total = guarded("memory()", [&] { return devices_[space]->memory().total; });
+    if (total == 0) continue;
+    std::set<int32_t> weights;
+    uint64_t bytes = 0;
+    for (const ProgramGraph& g : graphs_) {
+      const std::vector<bool> replaced = replaced_constants(g);
+      for (size_t v = 0; v < g.constants.size(); ++v)
+        if (g.constants[v] && g.plan->values[v].memory == space && !replaced[v] &&
+            weights.insert(g.plan->values[v].weight).second)
+          bytes += g.constants[v]->tensor().bytes();
+      for (const ProgramStep& s : g.steps)
+        if (s.prepared && s.memory == space) bytes += s.prepared->bytes;
+    }
+    if (bytes > total)
+      throw Error(Code::run_out_of_memory, "load", std::to_string(bytes) + " bytes for constants",
+                  std::string(devices_[space]->name()) + " has " + std::to_string(total) + " in all",
+                  "quantize the model, or name another device");
+  }
+}
+
 void Program::upload(ProgramGraph& g, const Program* before) {
-  const auto unchanged = [&](int32_t w) {
-    const Tensor &then = before->plan_.weights[static_cast<size_t>(w)].value.tensor(),
-                 &now = plan_.weights[static_cast<size_t>(w)].value.tensor();
-    return then.data() == now.data() && then.type() == now.type() && then.shape() == now.shape();
-  };
+  const std::vector<bool> replaced = replaced_constants(g);
   for (size_t v = 0; v < g.constants.size(); ++v) {
     const MemorySpace space = g.plan->values[v].memory;
     if (!g.constants[v] || space == host_memory) continue;
     const int32_t w = g.plan->values[v].weight;
+    if (replaced[v]) {
+      const Tensor& t = g.constants[v]->tensor();
+      g.constants[v] =
+          &without_data_.try_emplace(w, Tensor::view(t.type(), t.shape(), nullptr)).first->second;
+      continue;
+    }
     std::shared_ptr<const Value>& here = uploaded_[{w, space}];
     if (!here) {
-      const bool there = before && before->uploaded_.contains({w, space}) && unchanged(w);
+      const bool there =
+          before && before->uploaded_.contains({w, space}) && same_array(before->plan_, plan_, w);
       here = there ? before->uploaded_.at({w, space}) : upload(g.constants[v]->tensor(), space);
       weight_bytes_ += aligned_size(std::max<size_t>(here->tensor().bytes(), 1));
     }
@@ -302,16 +410,12 @@ void Program::upload(ProgramGraph& g, const Program* before) {
 
 std::shared_ptr<const Value> Program::upload(const Tensor& t, MemorySpace space) const {
   Backend& d = device(space);
-  const size_t bytes = aligned_size(std::max<size_t>(t.bytes(), 1));
-  const std::shared_ptr<void> to(d.allocate(bytes), [&d, bytes](void* p) {
-    if (p) d.deallocate(p, bytes);
+  const std::shared_ptr<void> to = allocate_for_engine(d, t.bytes());
+  const std::unique_ptr<Queue> queue = queue_of(d);
+  guarded("copy_in()", [&] {
+    d.copy_in(*queue, to.get(), t.data(), t.bytes());
+    queue->wait();
   });
-  if (!to)
-    throw Error(Code::run_out_of_memory, "load", std::to_string(bytes) + " bytes on " + std::string(d.name()),
-                "none left");
-  const std::unique_ptr<Queue> queue = d.create_queue();
-  d.copy_in(*queue, to.get(), t.data(), t.bytes());
-  queue->wait();
   return std::make_shared<const Value>(Tensor::view(t.type(), t.shape(), to.get(), to));
 }
 

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/elementwise.h"
 #include "plan/plan.h"
 #include "runtime/extensions.h"
 #include "runtime/growth.h"
+#include "runtime/prepared_step.h"
 #include "runtime/thread_pool.h"
 
 namespace lathe {
@@ -24,10 +24,11 @@ struct ProgramStep {
   std::shared_ptr<const void>
       kernel_op;  // for the kernel: the same, unless it reads attributes in a way of its own
   MemorySpace memory = host_memory;
-  std::optional<cpu::PointwiseCode> epilogue;
-  std::vector<const Tensor*> packed;  // per input; empty when none is
-  std::vector<Value> shells;          // per input: type and shape of what `packed` replaces, without data
-  std::vector<uint32_t> ends;         // roots whose memory nobody needs after this step
+  std::unique_ptr<const CompiledEpilogue> epilogue;  // null: there is none in host memory
+  std::shared_ptr<const PreparedStep> prepared;      // null: its kernel prepares nothing
+  std::vector<const Tensor*> packed;                 // per input; empty when none is
+  std::vector<Value> shells;   // per input: type and shape of what `packed` replaces, without data
+  std::vector<uint32_t> ends;  // roots whose memory nobody needs after this step
 };
 
 struct ProgramGraph {
@@ -83,8 +84,8 @@ class Program {
   const Growth& growth() const { return growth_; }
 
  private:
-  void prepare(const Program* before);
-  void prepare(ProgramGraph& g, const Program* before);
+  void prepare();
+  void prepare(ProgramGraph& g);
   ProgramStep prepare(const PlanGraph& g, const PlanStep& s) const;
   void check_tunables(const PlanGraph& g, const ProgramStep& step) const;
   void check_fit(const PlanGraph& g, const ProgramStep& step) const;
@@ -92,6 +93,10 @@ class Program {
   void check_packing(const PlanGraph& g, const ProgramStep& step) const;
   void find_ends(ProgramGraph& g) const;
   void find_overwritten(ProgramGraph& g) const;
+  void prepare_devices(const Program* before);
+  void prepare_kernels(size_t graph, const Program* before);
+  std::vector<bool> replaced_constants(const ProgramGraph& g) const;
+  void require_device_memory() const;
   void upload(ProgramGraph& g, const Program* before);
   std::shared_ptr<const Value> upload(const Tensor& t, MemorySpace space) const;
 
@@ -101,6 +106,7 @@ class Program {
   std::vector<Backend*> devices_;
   std::vector<ProgramGraph> graphs_;
   std::map<std::pair<int32_t, MemorySpace>, std::shared_ptr<const Value>> uploaded_;  // by weight
+  std::map<int32_t, Value> without_data_;  // by weight: type and shape of constants that are not uploaded
   std::shared_ptr<ThreadPool> pool_;
   uint64_t weight_bytes_ = 0;
   Growth growth_;
@@ -109,13 +115,15 @@ class Program {
 /// The query that a kernel gets about a step: the types that the plan knows of its operands.
 class StepQuery {
  public:
-  StepQuery(const Plan& plan, const PlanGraph& graph, const PlanStep& step, Isa isa);
+  StepQuery(const Plan& plan, const PlanGraph& graph, const PlanStep& step);
   const KernelQuery& kernel_query() const { return query_; }
+  /// For queries that outlive the step.
+  void forget_epilogue() { query_.epilogue = nullptr; }
   /// Replaces a constant input by the same constant at another address.
   void replace_constant(size_t input, const Tensor* t) { inputs_[input].constant = t; }
 
  private:
-  std::vector<KernelQuery::Operand> inputs_, outputs_;
+  std::vector<KernelQuery::Operand> inputs_, outputs_, epilogue_operands_;
   KernelQuery query_;
 };
 

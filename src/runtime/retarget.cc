@@ -6,11 +6,11 @@ namespace lathe {
 
 void retarget(Plan& plan, const KernelCatalog& kernels, Isa isa, int threads,
               const std::shared_ptr<Executor>& executor, RunControl* control) {
-  if (plan.isa <= isa) return;
+  if (plan.target.isa <= isa) return;
   if (!plan.portable)
-    throw Error(Code::plan_target, "load", std::string(name_of(plan.isa)), std::string(name_of(isa)),
+    throw Error(Code::plan_target, "load", std::string(name_of(plan.target.isa)), std::string(name_of(isa)),
                 "build the plan again with its portable section, or for these instructions");
-  plan.isa = isa;
+  plan.target.isa = isa;
   Packing packing;
   for (PlanGraph& g : plan.graphs)
     for (PlanStep& s : g.steps) {

@@ -9,8 +9,8 @@
 
 namespace lathe {
 
-/// Chooses and packs for kernels of `isa`; does nothing if plan.isa <= isa. Throws plan_target if the plan
-/// was saved without its portable section, build_no_kernel with the node, run_out_of_memory, cancelled,
+/// Chooses and packs for kernels of `isa`; does nothing if plan.target.isa <= isa. Throws plan_target if the
+/// plan was saved without its portable section, build_no_kernel with the node, run_out_of_memory, cancelled,
 /// deadline.
 void retarget(Plan& plan, const KernelCatalog& kernels, Isa isa, int threads = 1,
               const std::shared_ptr<Executor>& executor = {}, RunControl* control = nullptr);

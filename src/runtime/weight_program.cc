@@ -84,7 +84,7 @@ void replay_packing(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCa
     throw Error(Code::plan_missing_kernel, "load", "the kernel " + step.kernel, "none of that name",
                 "name the plug-in that brings it, or build the plan again");
   auto op = decode_for(*kernel, *codec, step.attributes, step.tunables);
-  const StepQuery query(plan, graph, step, plan.isa);
+  const StepQuery query(plan, graph, step);
   if (kernel->memory != host_memory) return;  // devices read constants as they are
   const bool wanted = !kernel->supports || kernel->supports(op.get(), query.kernel_query()).accepted;
   if (!wanted) return choose_again(plan, graph, step, kernels, packing);
@@ -151,8 +151,8 @@ void each_reader(Plan& plan, F&& f) {
 
 void choose_again(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCatalog& kernels,
                   Packing& packing) {
-  const StepQuery query(plan, graph, step, plan.isa);
-  Choice choice = select_kernel(kernels, {.backends = {"cpu"}, .isa = plan.isa}, step.domain, step.op,
+  const StepQuery query(plan, graph, step);
+  Choice choice = select_kernel(kernels, {.backends = {"cpu"}, .isa = plan.target.isa}, step.domain, step.op,
                                 step.attributes, query.kernel_query());
   step.kernel = choice.kernel->name;
   step.tunables.clear();

@@ -12,7 +12,7 @@
 
 namespace lathe {
 
-/// Chooses a CPU kernel again for a step, with plan.isa; its packed forms are noted in `packing`. Throws
+/// Chooses a CPU kernel again for a step, for plan.target; its packed forms are noted in `packing`. Throws
 /// build_no_kernel.
 void choose_again(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCatalog& kernels,
                   Packing& packing);

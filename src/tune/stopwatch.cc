@@ -27,7 +27,7 @@ constexpr double hopeless = 1.5;
 /// The problem as a plan of one step.
 Plan plan_of(const Problem& p, const Tactic& t) {
   Plan plan;
-  plan.isa = p.isa;
+  plan.target.isa = p.isa;
   PlanGraph& g = plan.graphs.emplace_back();
   PlanStep step;
   step.op = p.op;

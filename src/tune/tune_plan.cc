@@ -64,7 +64,7 @@ bool tune_plan(Plan& plan, Tuner& tuner, const KernelCatalog& kernels, Packing& 
     for (PlanStep& s : g.steps) {
       const Kernel* k = s.kernel.empty() ? nullptr : kernels.by_name(s.kernel);
       if (!k || !s.bodies.empty()) continue;
-      const StepQuery query(plan, g, s, plan.isa);
+      const StepQuery query(plan, g, s);
       auto q = tuner.task({k, s.tunables}, s.domain, s.op, s.attributes, query.kernel_query(), s.node);
       if (!q || !tuner.is_open(*q)) continue;
       tasks.push_back(std::move(*q));

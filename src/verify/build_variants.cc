@@ -41,8 +41,9 @@ Optimum BuildVariants::optimized(const Graph& graph, OptimizationLevel level, si
   Optimum o{graph.clone(), {}, {}};
   BuildOptions options = options_;
   options.level = level;
+  const std::shared_ptr<const Target> to = target();
   Optimized done = optimize_graph(*o.graph, *schemas_, extensions_->kernels(), options,
-                                  {.passes = passes_, .stop_after = stop_after});
+                                  {.passes = passes_, .target = to.get(), .stop_after = stop_after});
   o.folds = std::move(done.folds);
   o.patches = std::move(done.patches);
   return o;
@@ -85,8 +86,15 @@ Engine BuildVariants::engine(const Optimum& of, OptimizationLevel level, const T
       std::make_shared<const Engine::Impl>(std::move(plan), extensions_, program_options(options)));
 }
 
+std::shared_ptr<const Target> BuildVariants::target() const {
+  return target_of(backend_preference(options_.backend, *extensions_).front(), *extensions_);
+}
+
 std::vector<std::string_view> BuildVariants::optional_lowering_passes() const {
-  std::vector<std::string_view> names = optional_names(lowering_ ? std::span(*lowering_) : lowering_passes());
+  // The names are those of passes that outlive this list.
+  const std::shared_ptr<const Target> to = target();
+  std::vector<std::string_view> names =
+      optional_names(lowering_ ? *lowering_ : lowering_passes_with(to.get()));
   std::ranges::reverse(names);
   return names;
 }

@@ -6,6 +6,7 @@
 
 #include "compiler/lower.h"
 #include "compiler/optimize.h"
+#include "compiler/target.h"
 #include "eval/eval.h"
 #include "lathe/engine.h"
 #include "runtime/extensions.h"
@@ -51,6 +52,8 @@ class BuildVariants {
   const KernelCatalog& kernels() const { return extensions_->kernels(); }
   const BuildOptions& options() const { return options_; }
   Isa isa() const { return isa_; }
+  /// The target whose kernels come first; null: none that is known here.
+  std::shared_ptr<const Target> target() const;
   /// For every run and build from now on.
   void set_control(RunControl* control) { options_.control = control; }
 

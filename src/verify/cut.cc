@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "graph/traverse.h"
+
 namespace lathe {
 namespace {
 
@@ -58,9 +60,7 @@ std::vector<ValueId> reads_of(const Graph& graph, NodeId node) {
     if (v != no_id && !graph.value(v).is_constant() && std::ranges::find(list, v) == list.end())
       list.push_back(v);
   };
-  for (ValueId v : graph.node(node).inputs) add(v);
-  for (const Body& b : graph.node(node).bodies)
-    for (ValueId c : b.graph->captures()) add(b.graph->value(c).captured);
+  each_read(graph.node(node), add);
   return list;
 }
 

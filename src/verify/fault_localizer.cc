@@ -294,11 +294,12 @@ FaultLocalizer::Fault FaultLocalizer::report_step(const Optimum& all, const Trac
 
 /// Producers first; empty: in none.
 std::vector<NodeId> FaultLocalizer::region_of(const Optimum& all, NodeId node) const {
-  if (run_.level != OptimizationLevel::all) return {};
+  const std::shared_ptr<const Target> target = variants_.target();
+  if (run_.level != OptimizationLevel::all || !target || !target->fusion) return {};
   const Graph& g = *all.graph;
   const std::vector<NodeId> order = nodes_for(g, g.outputs());
   const Regions regions(g, order, variants_.kernels(),
-                        {.backends = {"cpu"}, .isa = variants_.isa(), .fuse = true});
+                        {.backends = {target->name}, .isa = variants_.isa(), .fuse = true}, *target);
   for (NodeId last : order) {
     const Region* r = regions.ending_at(last);
     if (!r || (r->anchor != node && std::ranges::find(r->nodes, node) == r->nodes.end())) continue;

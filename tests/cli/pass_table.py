@@ -20,11 +20,11 @@ def tables(passes):
         if p["phase"] == "graph":
             level = p["level"] if p["by_default"] else f"{p['level']}, where it is switched on"
             lines.append(f"| `{p['name']}` | {level} | {p['description']} |")
-    lines += ["", "| lowering pass | needs | provides | can be left out | what it does |", "|---|---|---|---|---|"]
+    lines += ["", "| lowering pass | target | needs | provides | can be left out | what it does |", "|---|---|---|---|---|---|"]
     for p in passes:
         if p["phase"] == "lowering":
             out = "no" if p["required"] else "yes"
-            lines.append(f"| `{p['name']}` | {p['needs']} | {p['provides']} | {out} | {p['description']} |")
+            lines.append(f"| `{p['name']}` | {p['target'] or 'all'} | {p['needs']} | {p['provides']} | {out} | {p['description']} |")
     return "\n".join(lines) + "\n"
 
 

@@ -540,7 +540,7 @@ def test_normalize_upgrades(lathe, place):
 
 def test_info(lathe):
     j = lathe("info", "--json").json
-    assert {"name", "phase", "level", "by_default", "required", "needs", "provides", "description"} == set(j["passes"][0])
+    assert {"name", "phase", "level", "by_default", "required", "target", "needs", "provides", "description"} == set(j["passes"][0])
     (there,) = pass_table.GENERATED.findall(pass_table.DOCUMENT.read_text())
     assert there == pass_table.tables(j["passes"]), "run `python tests/cli/pass_table.py build/release/cli/lathe`"
     assert "fold-batch-normalization" in {p["name"] for p in j["passes"]} and "recognize-gelu" in lathe("info").stdout
@@ -552,6 +552,21 @@ def test_info(lathe):
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert '"processors_allowed": 1' in one.stdout and '"threads": 1' in one.stdout
+
+
+def test_devices_are_told(lathe, binary):
+    (cpu,) = lathe("info", "--json").json["devices"]
+    assert cpu["name"] == "cpu" and cpu["instruction_sets"][0] == "generic" and cpu["memory_total"] > cpu["memory_free"] > 0
+    plugin = binary.parents[1] / "tests" / "fake_device.so"
+    told = lathe("info", "--json", "--plugin", plugin).json["devices"]
+    assert [d["name"] for d in told] == ["cpu", "fake"]
+    assert told[1] == {
+        "name": "fake", "description": "pages without access", "types": ["float32"], "instruction_sets": [],
+        "details": [{"key": "units", "value": "1"}], "memory_total": 64 << 20, "memory_free": 64 << 20,
+    }  # fmt: skip
+    text = lathe("info", "--plugin", plugin).stdout
+    assert "pages without access" in text and "elements float32" in text
+    assert lathe("info", "--plugin", "libm.so.6", "--json").json["error"]["code"] == "E3005"
 
 
 def test_components_that_are_left_out(lathe, place):

@@ -137,8 +137,10 @@ def unknown_tests(root, pages):
 
 
 def unknown_members(root, pages):
-    """Members (`Class::member`) that a page names of a class of the project whose sources do not have them."""
+    """Members (`Class::member`) that a page names of a class of the project whose sources do not have them. A class has what it
+    includes in its midst, a file *.def, too."""
     sources = [p.read_text() for folder in ("src", "include", "cli", "python") for end in ("h", "cc") for p in (root / folder).rglob(f"*.{end}")]
+    sources = [s + "".join((root / "src" / d).read_text() for d in set(re.findall(r'#include "([\w/]+\.def)"', s))) for s in sources]
     declared = {}
     for source in sources:
         for name in set(re.findall(r"\b(?:class|struct) (?:LATHE_API )?(\w+)\b(?!;)", source)):

@@ -168,7 +168,7 @@ TEST_F(PlanFile, SavesAndLoadsEverything) {
   EXPECT_EQ(p.metadata, saved.metadata);
   EXPECT_EQ(p.producer, "test");
   EXPECT_EQ(p.taps, saved.taps);
-  EXPECT_EQ(p.isa, saved.isa);
+  EXPECT_EQ(p.target, saved.target);
   ASSERT_EQ(p.symbols.size(), 1u);
   EXPECT_EQ(p.symbols[0].name, "n");
   const Attributes& a = p.graphs[0].steps[0].attributes;
@@ -352,12 +352,12 @@ TEST(Plan, OpensOnALesserMachineByPackingAnew) {
   const auto extensions = Extensions::of(wide_catalog());
   Plan p = plan_of(folding());
   PlanStep& step = p.graphs[0].steps[0];
-  p.isa = Isa::avx512;
+  p.target.isa = Isa::avx512;
   step.kernel = "toy.add.avx512";
   step.packed = {-1, -1};
   const size_t weights = p.weights.size();  // one of them is read no longer
   retarget(p, wide_catalog(), Isa::generic);
-  EXPECT_EQ(p.isa, Isa::generic);
+  EXPECT_EQ(p.target.isa, Isa::generic);
   EXPECT_EQ(step.kernel, "toy.add.cpu");
   EXPECT_EQ(step.refusals, vector<std::string>{"toy.add.avx512: needs avx512"});
   EXPECT_EQ(p.weights.size(), weights);

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/min_cut.h"
 #include "lathe/merge_timing_caches.h"
 #include "support/error_code.h"
 #include "support/temp_directory.h"
+#include "targets/cpu/min_cut.h"
 #include "tune/problem.h"
 
 namespace lathe {

@@ -1,6 +1,7 @@
 """lathe.build, Engine and Context from Python."""
 
 import gc
+import os
 import pathlib
 import subprocess
 import sys
@@ -302,7 +303,7 @@ def test_plans_say_which_section_they_were_opened_from(engine, linear, tmp_path)
     path = tmp_path / "model.lathe"
     engine.save(path)
     target = lathe.load(path).target
-    assert target == {"isa": target["isa"], "built_for": target["isa"], "section": "native"}
+    assert target == {"isa": target["isa"], "built_for": target["isa"], "section": "native", "device": "cpu"}
     lesser = lathe.load(path, isa="generic", verify_weights=True)
     assert lesser.target["isa"] == "generic" and lesser.target["built_for"] == target["isa"]
     assert lesser.target["section"] == ("native" if target["isa"] == "generic" else "portable")
@@ -452,6 +453,26 @@ def test_type_checkers_agree(tmp_path):
 def test_tools():
     assert any(op["name"] == "Softmax" for op in lathe.operators())
     assert lathe.system_info()["threads"] >= 1
+    (cpu,) = lathe.devices()
+    assert cpu["name"] == "cpu" and cpu["instruction_sets"][-1] == lathe.system_info()["isa"] and cpu["memory_total"] > 0
+    with pytest.raises(lathe.Error) as e:
+        lathe.devices(["libm.so.6"])
+    assert e.value.code == "E3005"
+
+
+def test_plugins():
+    """A device that a shared library brings, which finds the symbols of the library that it is loaded by."""
+    build = pathlib.Path(os.environ.get("LATHE_BUILD", pathlib.Path(__file__).parents[2] / "build/release"))
+    plugin = build / "tests" / "fake_device.so"
+    assert plugin.exists(), "build the target plugin_fake_device"
+    told = lathe.devices([plugin])
+    assert [d["name"] for d in told] == ["cpu", "fake"] and told[1]["types"] == ["float32"]
+    assert told[1]["details"] == {"units": "1"} and told[1]["memory_total"] == 64 << 20
+    nodes = [oh.make_node("Mul", ["x", "x"], ["s"]), oh.make_node("Neg", ["s"], ["y"])]
+    model = make_model(nodes, [("x", FLOAT, [3])], [("y", FLOAT, [3])])
+    engine = lathe.build(model.SerializeToString(), backend="fake:cpu", plugins=[plugin])
+    assert engine.target["device"] == "fake" and "fake.pointwise" in {step.kernel for step in engine.steps}
+    assert list(engine.run([np.array([1, 2, 3], np.float32)])["y"]) == [-1, -4, -9]
 
 
 def test_levels_and_passes(tmp_path):

@@ -215,16 +215,15 @@ TEST(Verify, ABrokenPassInABodyIsNamed) {
 }
 
 TEST(Verify, ABrokenLoweringPassIsNamed) {
-  const auto found = lowering_passes();
-  std::vector<LoweringPass> list(found.begin(), found.end());
+  std::vector<LoweringPass> list = lowering_passes();
   // Behind the optimizer, in the graph of the plan alone.
   list.insert(list.begin() + 2, {.name = "wrong-sign",
                                  .description = "forgets the sign of a tangent",
-                                 .needs = of_cpu,
-                                 .run = [](LoweringContext& l) {
+                                 .target = "cpu",
+                                 .run = [](LoweringContext&, Graph& g) {
                                    bool any = false;
-                                   for (NodeId id : l.graph.order()) {
-                                     Node& n = l.graph.node(id);
+                                   for (NodeId id : g.order()) {
+                                     Node& n = g.node(id);
                                      if (n.op != "Tanh") continue;
                                      n.op = "Sin";
                                      any = true;

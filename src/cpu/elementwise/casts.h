@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cpu/elementwise/typed_elementwise.h"
+#include "kernel/elementwise_program.h"
 
 namespace lathe::cpu {
 
@@ -13,10 +14,7 @@ struct CastKernels {
 };
 const CastKernels& cast_kernels(Isa isa);
 
-inline bool casts(DataType t) {
-  return t == DataType::float32 || t == DataType::float64 || t == DataType::boolean ||
-         (is_integer(t) && bits_of(t) >= 8);
-}
+inline bool casts(DataType t) { return is_program_type(t); }
 inline SingleRow cast_row(Isa isa, DataType from, DataType to) {
   return cast_kernels(isa).rows[typed_column(from)][typed_column(to)];
 }

@@ -268,17 +268,18 @@ struct OthersThan {
 };
 }  // namespace
 
-StepEpilogue::StepEpilogue(const PointwiseCode& code, std::span<const Tensor* const> operands, Tensor& to)
+PointwiseEpilogue::PointwiseEpilogue(const PointwiseCode& code, std::span<const Tensor* const> operands,
+                                     Tensor& to)
     : code_(&code), all_(code, operands, to) {
   split(operands, to);
 }
 
-void StepEpilogue::bind(std::span<const Tensor* const> operands, Tensor& to) {
+void PointwiseEpilogue::bind(std::span<const Tensor* const> operands, Tensor& to) {
   all_ = PointwiseRun(*code_, operands, to);
   split(operands, to);
 }
 
-void StepEpilogue::split(std::span<const Tensor* const> operands, Tensor& to) {
+void PointwiseEpilogue::split(std::span<const Tensor* const> operands, Tensor& to) {
   added_ = {};
   if (!code_->first_added() || to.rank() == 0) return;
   const Tensor& added = *operands[*code_->first_added()];
@@ -296,20 +297,41 @@ void StepEpilogue::split(std::span<const Tensor* const> operands, Tensor& to) {
   added_ = {.data = floats(added), .length = added.size(), .rest = rest_.get()};
 }
 
-void StepEpilogue::move_to(std::span<const Tensor* const> operands, Tensor& to) {
+void PointwiseEpilogue::move_to(std::span<const Tensor* const> operands, Tensor& to) {
   all_.move_to(operands, to);
   if (!added_.data) return;
   added_.data = floats(*operands[*code_->first_added()]);
   if (rest_) rest_->move_to(OthersThan(*code_->first_added(), operands).span(), to);
 }
 
-void run_pointwise(Epilogue& run, int64_t elements, KernelContext& c) {
-  c.parallel(elements, elements_a_piece, [&](int64_t begin, int64_t end) {
+void run_pointwise(Epilogue& run, int64_t elements, Workers& workers) {
+  workers.parallel(elements, elements_a_piece, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i += elements_a_piece) {
-      c.poll();
+      workers.poll();
       run.apply(i, std::min(elements_a_piece, end - i));
     }
   });
+}
+
+namespace {
+class PointwiseCompiled final : public CompiledEpilogue {
+ public:
+  PointwiseCompiled(Isa isa, const Pointwise& program) : code_(isa, program) {}
+  std::unique_ptr<StepEpilogue> bind(std::span<const Tensor* const> operands, Tensor& to) const override {
+    return std::make_unique<PointwiseEpilogue>(code_, operands, to);
+  }
+  size_t bytes() const override { return sizeof(PointwiseEpilogue); }
+  void run(Epilogue& bound, int64_t elements, Workers& workers) const override {
+    run_pointwise(bound, elements, workers);
+  }
+
+ private:
+  PointwiseCode code_;
+};
+}  // namespace
+
+std::unique_ptr<const CompiledEpilogue> compile_epilogue(Isa isa, const Pointwise& program) {
+  return std::make_unique<PointwiseCompiled>(isa, program);
 }
 
 }  // namespace lathe::cpu

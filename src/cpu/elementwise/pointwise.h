@@ -105,15 +105,14 @@ class PointwiseRun final : public Epilogue {
 
 /// The epilogue of a step: a run of the whole program, and one of its rest, for kernels that add a row
 /// themselves.
-class StepEpilogue final : public Epilogue {
+class PointwiseEpilogue final : public StepEpilogue {
  public:
   /// Throws the errors of PointwiseRun.
-  StepEpilogue(const PointwiseCode& code, std::span<const Tensor* const> operands, Tensor& to);
-  StepEpilogue(const StepEpilogue&) = delete;
-  StepEpilogue& operator=(const StepEpilogue&) = delete;
-  /// The same as constructing it anew for the same program.
-  void bind(std::span<const Tensor* const> operands, Tensor& to);
-  void move_to(std::span<const Tensor* const> operands, Tensor& to);
+  PointwiseEpilogue(const PointwiseCode& code, std::span<const Tensor* const> operands, Tensor& to);
+  PointwiseEpilogue(const PointwiseEpilogue&) = delete;
+  PointwiseEpilogue& operator=(const PointwiseEpilogue&) = delete;
+  void bind(std::span<const Tensor* const> operands, Tensor& to) override;
+  void move_to(std::span<const Tensor* const> operands, Tensor& to) override;
 
   void apply(int64_t begin, int64_t n) override { all_.apply(begin, n); }
   void apply_rows(int64_t begin, int64_t n, int64_t rows, int64_t row) override {
@@ -136,6 +135,9 @@ class StepEpilogue final : public Epilogue {
 };
 
 /// Applies it to all elements, on all threads.
-void run_pointwise(Epilogue& run, int64_t elements, KernelContext& c);
+void run_pointwise(Epilogue& run, int64_t elements, Workers& workers);
+
+/// KernelCatalog::CompileEpilogue.
+std::unique_ptr<const CompiledEpilogue> compile_epilogue(Isa isa, const Pointwise& program);
 
 }  // namespace lathe::cpu

@@ -126,9 +126,9 @@ void cpu_einsum(KernelCatalog& k) {
            .isa = isa,
            .strict = cpu::strict_products,
            .decode = read,
+           .run = run<isa>,
            .supports = supports,
-           .workspace = workspace<isa>,
-           .run = run<isa>});
+           .workspace = workspace<isa>});
   });
 }
 

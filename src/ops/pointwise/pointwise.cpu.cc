@@ -78,6 +78,7 @@ void cpu_pointwise(KernelCatalog& k) {
        },
        [](const void* op, ShapeContext<int64_t>& c) { static_cast<const PointwiseOp*>(op)->shape(c); }});
   cpu::for_each_isa([&]<Isa isa>() { k.add(kernel(cpu::kernel_name("pointwise", isa), "cpu", isa)); });
+  k.compiles_epilogues(cpu::compile_epilogue);
 }
 
 }  // namespace lathe

@@ -160,9 +160,9 @@ void add(KernelCatalog& k, std::string op, std::string_view name) {
          .decode = [](const Attributes& a) -> std::shared_ptr<const void> {
            return std::make_shared<const Prepared<Op>>(decode<Op>(a));
          },
+         .run = run<Op>,
          .supports = supports<Op>,
-         .workspace = workspace<Op>,
-         .run = run<Op>});
+         .workspace = workspace<Op>});
 }
 
 }  // namespace

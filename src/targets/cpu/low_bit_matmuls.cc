@@ -1,0 +1,199 @@
+#include "targets/cpu/low_bit_matmuls.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "passes/pass.h"
+#include "targets/cpu/quantized_view.h"
+
+namespace lathe {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+/// Smaller matrices are read fast enough as floats.
+constexpr int64_t min_low_bit_weights = 4096;
+/// With fewer numbers for each scale, most of what is read would be scales.
+constexpr int64_t min_block = 8;
+
+bool is_known_float(DataType t) {
+  return t == DataType::float32 || t == DataType::float16 || t == DataType::bfloat16;
+}
+bool has_low_bit(DataType t) {
+  const int bits = bits_of(t);
+  return is_integer(t) && (bits == 2 || bits == 4 || bits == 8);
+}
+
+bool transposes_matrix(const Attributes& transpose) {
+  const auto perm = transpose.get<Ints>("perm", {});
+  return perm.empty() || perm == Ints{1, 0};
+}
+
+/// The operator and its inputs, whether it is still a node or has been folded.
+struct Made {
+  const std::string* op = nullptr;
+  const Attributes* attributes = nullptr;
+  struct Operand {
+    ValueId value = no_id;        // no_id where there is none
+    Fold::Operand constant = {};  // null: a run computes it
+  };
+  std::vector<Operand> from;
+};
+
+class LowBitMatMuls {
+ public:
+  LowBitMatMuls(Graph& g, const Folds& folds, const KernelCatalog& kernels, const Preference& preference)
+      : graph_(g), view_(g, folds), folds_(folds), kernels_(kernels), preference_(preference) {}
+
+  bool run() {
+    for (NodeId id : graph_.order()) {
+      const Node& n = graph_.node(id);
+      if (View::is(n, "MatMul")) convert(id, false);
+      if (View::is(n, "Gemm") && is_plain(n)) convert(id, n.attributes.get<int64_t>("transB", 0) != 0);
+    }
+    return changed_;
+  }
+
+ private:
+  static bool is_plain(const Node& gemm) {
+    return gemm.attributes.get<float>("alpha", 1) == 1 && gemm.attributes.get<float>("beta", 1) == 1 &&
+           gemm.attributes.get<int64_t>("transA", 0) == 0;
+  }
+
+  Made::Operand operand(ValueId v) const {
+    if (v == no_id) return {};
+    const ValueInfo& i = graph_.value(v);
+    return {v, {i.is_constant() ? i.constant : nullptr, i.name, i.source}};
+  }
+  std::optional<Made> made(const Made::Operand& o) const {
+    if (const NodeId p = o.value == no_id ? no_id : graph_.value(o.value).producer; p != no_id) {
+      const Node& n = graph_.node(p);
+      if (!n.domain.empty()) return std::nullopt;
+      Made m{&n.op, &n.attributes, {}};
+      for (ValueId v : n.inputs) m.from.push_back(operand(v));
+      return m;
+    }
+    const auto fold = o.constant.constant ? folds_.find(o.constant.constant.get()) : folds_.end();
+    if (fold == folds_.end() || !fold->second.domain.empty()) return std::nullopt;
+    Made m{&fold->second.op, &fold->second.attributes, {}};
+    for (const Fold::Operand& c : fold->second.from) m.from.push_back({no_id, c});
+    return m;
+  }
+  std::optional<DataType> type(const Made::Operand& o) const {
+    if (o.constant.constant && o.constant.constant->is_tensor()) return o.constant.constant->tensor().type();
+    if (o.value == no_id || !graph_.value(o.value).type.is_tensor()) return std::nullopt;
+    return graph_.value(o.value).type.elem;
+  }
+  /// Returns whether the operator is a Cast that only widens.
+  bool widens(const Made& m) const {
+    if (*m.op != "Cast" || m.from.empty()) return false;
+    const auto from = type(m.from[0]);
+    return from && is_known_float(*from) &&
+           m.attributes->get<int64_t>("to", 0) == static_cast<int64_t>(DataType::float32);
+  }
+
+  /// Returns the DequantizeLinear behind an operand; each Transpose in between inverts `transposed`.
+  std::optional<Made> dequantized(Made::Operand o, bool& transposed) const {
+    for (;;) {
+      const auto m = made(o);
+      if (!m || m->from.empty()) return std::nullopt;
+      if (*m->op == "DequantizeLinear") return m;
+      if (*m->op == "Transpose" && transposes_matrix(*m->attributes))
+        transposed = !transposed;
+      else if (!widens(*m) && *m->op != "Identity")
+        return std::nullopt;
+      o = m->from[0];
+    }
+  }
+
+  /// Returns the constant itself, before any Cast to float32.
+  Fold::Operand narrow(Made::Operand o) const {
+    while (const auto m = made(o)) {
+      if (!widens(*m)) break;
+      o = m->from[0];
+    }
+    return o.constant;
+  }
+
+  void convert(NodeId id, bool transposed) {
+    const Node product = graph_.node(id);
+    const auto d = dequantized(operand(product.inputs[1]), transposed);
+    if (!d || d->from.size() < 2) return;
+    const Fold::Operand w = d->from[0].constant, scale = narrow(d->from[1]),
+                        zero = d->from.size() > 2 ? d->from[2].constant : Fold::Operand{};
+    const bool has_zero = d->from.size() > 2 && (d->from[2].value != no_id || zero.constant);
+    if (!w.constant || !scale.constant || (has_zero && !zero.constant)) return;
+    const Tensor &numbers = w.constant->tensor(), &scales = scale.constant->tensor();
+    const int64_t terms = transposed ? 1 : 0, block = d->attributes->get<int64_t>("block_size", 0);
+    int64_t axis = d->attributes->get<int64_t>("axis", 1);
+    if (axis < 0) axis += 2;
+    if (numbers.rank() != 2 || numbers.size() < min_low_bit_weights || block < min_block || axis != terms ||
+        scales.rank() != 2)
+      return;
+    Node n = product;
+    n.domain = "lathe";
+    n.op = "LowBitMatMul";
+    n.attributes = {};
+    n.attributes.set("block_size", block);
+    n.attributes.set("transposed", int64_t{transposed});
+    const ValueId y = product.outputs[0],
+                  bias = View::is(product, "Gemm") && product.inputs.size() > 2 ? product.inputs[2] : no_id;
+    n.inputs = {product.inputs[0], view_.add(w), view_.add(scale), has_zero ? view_.add(zero) : no_id};
+    n.outputs = {
+        bias == no_id ? y : graph_.add_value(graph_.fresh_name(graph_.value(y).name), graph_.value(y).type)};
+    if (!has_kernel(graph_, n, kernels_, preference_)) return;
+    const ValueId sums = n.outputs[0];
+    graph_.remove_node(id);
+    graph_.add_node(std::move(n));
+    changed_ = true;
+    if (bias == no_id) return;
+    Node add;
+    add.op = "Add";
+    add.name = product.name;
+    add.origin = product.origin;
+    add.inputs = {sums, bias};
+    add.outputs = {y};
+    graph_.add_node(std::move(add));
+  }
+
+  Graph& graph_;
+  QuantizedView view_;
+  const Folds& folds_;
+  const KernelCatalog& kernels_;
+  const Preference& preference_;
+  bool changed_ = false;
+};
+
+/// Returns whether only products read the value, as their right operand, with their terms along `axis`.
+bool is_right_side(const Graph& g, const UseIndex& uses, ValueId v, bool transposed, int64_t axis) {
+  const std::vector<Use>& readers = uses.of(v);
+  return !readers.empty() && !g.is_output(v) && std::ranges::all_of(readers, [&](const Use& u) {
+    const Node& n = g.node(u.node);
+    if (u.input == 0 && View::is(n, "Transpose") && transposes_matrix(n.attributes))
+      return is_right_side(g, uses, n.outputs[0], !transposed, axis);
+    if (u.input == 0 && View::is(n, "Cast")) return is_right_side(g, uses, n.outputs[0], transposed, axis);
+    if (u.input != 1) return false;
+    const bool trans_b = View::is(n, "Gemm") && n.attributes.get<int64_t>("transB", 0) != 0;
+    return (View::is(n, "MatMul") || View::is(n, "Gemm")) && axis == (transposed != trans_b ? 1 : 0);
+  });
+}
+
+}  // namespace
+
+bool stays_low_bit(const Graph& g, const UseIndex& uses, const Node& n) {
+  if (!View::is(n, "DequantizeLinear") || n.outputs[0] == no_id) return false;
+  const Tensor* numbers = g.constant_tensor(n.inputs[0]);
+  if (!numbers || !has_low_bit(numbers->type()) || numbers->rank() != 2 ||
+      numbers->size() < min_low_bit_weights || !is_known_float(g.value(n.outputs[0]).type.elem) ||
+      n.attributes.get<int64_t>("block_size", 0) < min_block)
+    return false;
+  const int64_t axis = n.attributes.get<int64_t>("axis", 1);
+  return is_right_side(g, uses, n.outputs[0], false, axis < 0 ? axis + 2 : axis);
+}
+
+bool use_low_bit_matmuls(Graph& graph, const Folds& folds, const KernelCatalog& kernels,
+                         const Preference& preference) {
+  return LowBitMatMuls(graph, folds, kernels, preference).run();
+}
+
+}  // namespace lathe
