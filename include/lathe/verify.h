@@ -65,8 +65,8 @@ struct VerifyReport {
     Diagnostic diagnostic;                              // the fault as an error, Code::internal
     std::string shapes, values;                         // as in Trial
     OptimizationLevel level = OptimizationLevel::none;  // lowest level that shows it
-    /// The culprit, where it is one of these, and what the patch did. With a kernel, the lowering pass
-    /// without which nothing uses it.
+    /// The culprit, where it is one of these, and what the patch did. With a kernel, the lowering pass before
+    /// which nothing uses it.
     std::string pass, reason, kernel;
     std::vector<std::string> nodes;  // names of the nodes at fault, or that the pass changed
     onnx::Model reproduction;        // smallest model found that still fails, of standard operators

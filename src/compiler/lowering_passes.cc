@@ -137,15 +137,18 @@ void run_lowering_passes(LoweringContext& l) {
   std::vector<std::string> switches = l.options.passes;
   const auto left_out = take_lowering_switches(switches, lowering_passes_with(l.target));
   uint16_t facts = facts_of(l);
+  size_t changes = 0;
   const std::span<const Target> targets = l.target ? std::span(l.target, 1) : std::span<const Target>();
   for (const LoweringPass& p : l.search.lowering ? *l.search.lowering : lowering_passes(targets)) {
     if ((facts & p.needs) != p.needs) continue;
     // A search by nodes needs the nodes that the optimizer left.
     if (!p.target.empty() && (l.search.by_reference || (!p.required && !l.preference.fuse))) continue;
-    if (!p.required && (p.name == l.search.without || left_out.contains(p.name))) continue;
+    if (!p.required && (changes == l.search.lowering_changes || left_out.contains(p.name))) continue;
     if (l.options.control) l.options.control->check();
     if (!run(p, l)) continue;
     facts |= p.provides;
+    changes += !p.required;
+    if (!p.required && l.search.lowered) l.search.lowered->push_back(p.name);
     if (p.narrows_constants) fold(l, l.graph, UINT64_MAX);
     remove_unread(l.graph, kept_in(l, l.graph));
   }

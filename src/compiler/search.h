@@ -24,7 +24,11 @@ struct Search {
   bool for_others = false;         // the graph is to be written: it keeps to what other runtimes support
   int written_opset = 0;           // then: no older opset will be written
   bool fuse = true;                // false: no region, whatever the level
-  std::string_view without = {};   // a pass of compiler/lowering_passes.h that is left out
+  /// After so many passes of compiler/lowering_passes.h that can be left out have changed the graph, no other
+  /// one runs.
+  size_t lowering_changes = SIZE_MAX;
+  std::vector<std::string_view>* lowered =
+      nullptr;  // receives the names of those that did; null: nobody asks
   /// Nodes of the graph that is lowered, or of its bodies, that are left to the reference and are in no
   /// region. Empty: none.
   std::function<bool(const Graph&, NodeId)> by_reference = {};

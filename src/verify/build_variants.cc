@@ -78,6 +78,7 @@ Engine BuildVariants::engine(const Optimum& of, OptimizationLevel level, const T
   const std::unique_ptr<Graph> copy = search.by_reference ? nullptr : of.graph->clone();
   Graph& graph = copy ? *copy : *of.graph;
   search.lowering = lowering_;
+  if (search.lowered) search.lowered->clear();
   TappedValues here;
   for (const auto& [from, values] : taps) here[from == of.graph.get() ? &graph : from] = values;
   Plan plan = plan_optimized(graph, of.folds, here, *schemas_, *extensions_, options,
@@ -88,15 +89,6 @@ Engine BuildVariants::engine(const Optimum& of, OptimizationLevel level, const T
 
 std::shared_ptr<const Target> BuildVariants::target() const {
   return target_of(backend_preference(options_.backend, *extensions_).front(), *extensions_);
-}
-
-std::vector<std::string_view> BuildVariants::optional_lowering_passes() const {
-  // The names are those of passes that outlive this list.
-  const std::shared_ptr<const Target> to = target();
-  std::vector<std::string_view> names =
-      optional_names(lowering_ ? *lowering_ : lowering_passes_with(to.get()));
-  std::ranges::reverse(names);
-  return names;
 }
 
 Engine BuildVariants::reference_engine(const Graph& graph) const {

@@ -45,9 +45,6 @@ class BuildVariants {
   std::vector<Value> evaluate(const Graph& graph, std::span<const Value> inputs,
                               const Listener& listener = {}) const;
 
-  /// The lowering passes that can be left out, the last first: it builds on those before it.
-  std::vector<std::string_view> optional_lowering_passes() const;
-
   const SchemaCatalog& schemas() const { return *schemas_; }
   const KernelCatalog& kernels() const { return extensions_->kernels(); }
   const BuildOptions& options() const { return options_; }

@@ -102,9 +102,14 @@ bool FaultLocalizer::right_after(size_t patches) const {
   }
 }
 
+std::optional<size_t> FaultLocalizer::faulty_change(size_t n, const std::function<bool(size_t)>& right) {
+  if (n == 0 || right(n) || !right(0)) return std::nullopt;
+  return first_wrong(n, [&](size_t after) { return !right(after); });
+}
+
 std::optional<FaultLocalizer::Fault> FaultLocalizer::faulty_pass(size_t patches) const {
-  if (patches == 0 || right_after(patches)) return std::nullopt;
-  return report_patch(first_wrong(patches, [&](size_t n) { return !right_after(n); }), patches);
+  const auto n = faulty_change(patches, [&](size_t after) { return after == 0 || right_after(after); });
+  return n ? report_patch(*n, patches) : std::nullopt;
 }
 
 /// Compares the values that the patch replaced with their replacements. Everything before them is the same.
@@ -194,12 +199,14 @@ std::optional<FaultLocalizer::Fault> FaultLocalizer::faulty_lowering_pass(
     return tolerance_difference(with, want, output_names(*all.graph), run_.held).within;
   };
   if (agrees(got)) return std::nullopt;
-  for (std::string_view name : variants_.optional_lowering_passes()) {
-    progress_("the graph without " + std::string(name));
-    const Engine engine = variants_.engine(all, run_.level, {}, {.without = name});
-    if (agrees(run(engine))) return report_lowering_pass(all, name);
-  }
-  return std::nullopt;
+  std::vector<std::string_view> passes;
+  variants_.engine(all, run_.level, {}, {.lowered = &passes});
+  const auto n = faulty_change(passes.size(), [&](size_t after) {
+    if (after == passes.size()) return false;
+    progress_("the graph after " + std::to_string(after) + " lowering passes");
+    return agrees(run(variants_.engine(all, run_.level, {}, {.lowering_changes = after})));
+  });
+  return n ? std::optional(report_lowering_pass(all, passes[*n - 1])) : std::nullopt;
 }
 
 /// The node is the first whose results are wrong when they alone are kept.
@@ -249,16 +256,19 @@ bool FaultLocalizer::agrees_alone(const Optimum& all, const std::vector<ValueId>
 
 void FaultLocalizer::name_lowering_pass(Fault& f, std::string_view name) const {
   f.pass = name;
-  f.diagnostic.got += ", not where " + f.pass + " is left out";
+  f.diagnostic.got += ", not before lowering pass " + f.pass;
   f.diagnostic.remedy = "--passes=-" + f.pass + " leaves it out; please report it";
 }
 
-/// The lowering pass without which it does not fail; empty: there is none.
+/// The lowering pass from which on it fails; empty: it fails without them too.
 std::string_view FaultLocalizer::lowering_pass_behind(const Piece& piece) const {
   if (run_.level != OptimizationLevel::all) return {};
-  for (std::string_view name : variants_.optional_lowering_passes())
-    if (!reproducer_.failure(piece, {.without = name})) return name;
-  return {};
+  std::vector<std::string_view> passes;
+  reproducer_.failure(piece, {.lowered = &passes});
+  const auto n = faulty_change(passes.size(), [&](size_t after) {
+    return after < passes.size() && !reproducer_.failure(piece, {.lowering_changes = after});
+  });
+  return n ? passes[*n - 1] : std::string_view();
 }
 
 FaultLocalizer::Fault FaultLocalizer::report_step(const Optimum& all, const TracedStep& s) const {

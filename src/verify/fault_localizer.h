@@ -39,6 +39,10 @@ class FaultLocalizer {
  private:
   using Values = std::map<ValueId, Value>;
 
+  /// The search for the guilty among changes of a build, in their order: returns the number of the first one
+  /// after which the result is not right; nothing if it is after all `n`, or is not before them. `right`: is
+  /// it after so many?
+  static std::optional<size_t> faulty_change(size_t n, const std::function<bool(size_t)>& right);
   std::optional<Fault> faulty_pass(size_t patches) const;
   bool right_after(size_t patches) const;
   Difference across(const Graph& before, const Graph& after, const PatchTraces& traces,
