@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "lathe/builder.h"
 #include "lathe/lathe.h"
 #include "runtime/engine_impl.h"
+#include "support/fake_device.h"
 #include "support/model_builder.h"
 #include "support/toy_ops.h"
 
@@ -20,9 +20,6 @@ namespace LATHE_TEST_FILE {
 using namespace test;
 using std::vector;
 
-std::filesystem::path plugin(std::string_view name) {
-  return std::filesystem::path(LATHE_PLUGIN_DIR) / (std::string(name) + ".so");
-}
 std::optional<Error> error_of(const std::function<void()>& f) {
   try {
     f();
@@ -30,13 +27,6 @@ std::optional<Error> error_of(const std::function<void()>& f) {
     return e;
   }
   return std::nullopt;
-}
-size_t query_plugin(const char* name) {
-  void* library = dlopen(plugin("fake_device").c_str(), RTLD_NOW | RTLD_NOLOAD);
-  if (!library) return 0;
-  const size_t n = reinterpret_cast<size_t (*)()>(dlsym(library, name))();
-  dlclose(library);
-  return n;
 }
 
 /// A graph in the domain "fake".

@@ -1,6 +1,5 @@
 // A plug-in's device as a target: what its kernels prepare, the elementwise regions that it takes, and the
 // lowering passes that it brings.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 
 #include "lathe/lathe.h"
 #include "lathe/verify.h"
+#include "support/fake_device.h"
 #include "support/model_builder.h"
 
 namespace lathe {
@@ -20,16 +20,6 @@ using namespace test;
 using std::string;
 using std::vector;
 
-std::filesystem::path plugin(std::string_view name) {
-  return std::filesystem::path(LATHE_PLUGIN_DIR) / (string(name) + ".so");
-}
-size_t query_plugin(const char* name) {
-  void* library = dlopen(plugin("fake_device").c_str(), RTLD_NOW | RTLD_NOLOAD);
-  if (!library) return 0;
-  const size_t n = reinterpret_cast<size_t (*)()>(dlsym(library, name))();
-  dlclose(library);
-  return n;
-}
 Engine build(const ModelBuilder& b, BuildOptions options = {}) {
   options.backend = "fake:cpu";
   options.plugins = {plugin("fake_device")};
