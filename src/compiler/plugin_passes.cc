@@ -6,8 +6,8 @@
 
 #include "compiler/lowering_passes.h"
 #include "passes/pass.h"
+#include "passes/patch_applier.h"
 #include "runtime/plugin_kernel.h"
-#include "schema/infer.h"
 
 namespace lathe {
 namespace {
@@ -119,9 +119,7 @@ class PatchOfPass final : public PatchBuilder {
 /// One pass over one graph.
 class Rewriter {
  public:
-  Rewriter(const PluginPass& pass, LoweringContext& l) : pass_(pass), l_(l) {
-    state_.believe_inferred = true;
-  }
+  Rewriter(const PluginPass& pass, LoweringContext& l) : pass_(pass), l_(l), patches_(l.schemas) {}
 
   bool run(Graph& g) {
     bool changed = false, again = true;
@@ -190,7 +188,7 @@ class Rewriter {
         made.remove(id);
       require_replaced(made, g, uses);
       if (renames_tap(made, g)) return false;
-      const Patch::Staged staged = staged_and_inferred(made.patch(), g);
+      const Patch::Staged staged = patches_.stage(made.patch(), g);
       made.patch().commit(g, uses, staged);
       return true;
     } catch (const Error& e) {
@@ -240,32 +238,9 @@ class Rewriter {
         made.replaced(), [&](ValueId v) { return v < g.value_count() && is_tapped(g, v) && g.is_output(v); });
   }
 
-  /// On a fault the new nodes are removed again, and it is thrown.
-  Patch::Staged staged_and_inferred(const Patch& patch, Graph& g) {
-    const Patch::Staged staged = patch.stage(g);
-    try {
-      for (NodeId n : staged.added) {
-        if (!l_.schemas.find(g.node(n).domain, g.node(n).op))
-          throw Error(Code::internal, "build", "an operator that there is", g.node(n).op);
-        infer_node(g, n, l_.schemas, state_);
-      }
-      for (const auto& [from, to] : staged.replaced) {
-        const std::optional<ValueType> both = refine(g.value(to).type, g.value(from).type);
-        if (!both) throw Error(Code::internal, "build", g.value(from).type.str(), g.value(to).type.str());
-        if (!g.value(to).is_input && !g.value(to).constant) g.value(to).type = *both;
-      }
-    } catch (const std::exception&) {
-      for (auto v = static_cast<ValueId>(staged.first_value); v < g.value_count(); ++v)
-        state_.forget_values(g, v);
-      patch.take_back(g, staged);
-      throw;
-    }
-    return staged;
-  }
-
   const PluginPass& pass_;
   LoweringContext& l_;
-  InferState state_;
+  PatchApplier patches_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "ops/refused/refused.h"
 #include "passes/checks.h"
 #include "passes/onnxruntime_types.h"
+#include "passes/patch_applier.h"
 #include "passes/refused_nodes.h"
 
 namespace lathe {
@@ -58,7 +59,7 @@ int min_opset(const OpSchema& schema) {
 class Driver {
  public:
   Driver(const SchemaCatalog& schemas, const PassOptions& options)
-      : schemas_(schemas), options_(options), passes_(chosen(options)) {
+      : schemas_(schemas), options_(options), patches_(schemas), passes_(chosen(options)) {
     for (const Pass* p : passes_) {
       if (p->anchors.empty()) everywhere_.push_back(p);
       for (std::string_view op : p->anchors) by_op_[op].push_back(p);
@@ -66,10 +67,9 @@ class Driver {
   }
 
   void run(Graph& root) {
-    // Contents of small tensors are not kept in a graph: they are found anew. Contents that folding has added
-    // since the import are checked against the operators that read them before any pass relies on them.
-    state_.believe_inferred = true;
-    refuse_faulty_nodes(root, schemas_, state_);
+    // Contents that folding has added since the import are checked against the operators that read them
+    // before any pass relies on them.
+    refuse_faulty_nodes(root, schemas_, patches_.state());
     if (!passes_.empty()) each_graph(root, [this](Graph& g) { optimize(g); });
   }
   Rewriting take() { return std::move(done_); }
@@ -129,9 +129,9 @@ class Driver {
     try {
       const std::optional<Patch> patch = pass.propose(view_of(g, uses), id);
       if (!patch || patch->empty() || !can_be_expressed(*patch)) return false;
-      const Patch::Staged staged = staged_and_inferred(*patch, g);
+      const Patch::Staged staged = patches_.stage(*patch, g);
       if (!others_take(*patch, staged, g) || drops_check(pass, *patch, staged, g, uses)) {
-        take_back(*patch, staged, g);
+        patches_.take_back(*patch, staged, g);
         return false;
       }
       const std::vector<ValueId> better = better_known(g, staged);
@@ -163,29 +163,6 @@ class Driver {
     has_declined_.insert({&pass, &g, id});
     done_.declined.push_back(std::move(fault));
     return false;
-  }
-
-  /// Adds the patch's nodes to the graph, infers their types, and checks that they fit what they will
-  /// replace. On a fault the nodes are removed again, and it is thrown.
-  Patch::Staged staged_and_inferred(const Patch& patch, Graph& g) {
-    Patch::Staged staged = patch.stage(g);
-    try {
-      for (NodeId n : staged.added) {
-        if (!schemas_.find(g.node(n).domain, g.node(n).op))
-          throw Error(Code::internal, "optimize", "an operator that there is", g.node(n).op);
-        infer_node(g, n, schemas_, state_);
-      }
-      for (const auto& [from, to] : staged.replaced) check_same(g, from, to);
-    } catch (const std::exception&) {
-      take_back(patch, staged, g);
-      throw;
-    }
-    return staged;
-  }
-  void take_back(const Patch& patch, const Patch::Staged& staged, Graph& g) {
-    for (auto v = static_cast<ValueId>(staged.first_value); v < g.value_count(); ++v)
-      state_.forget_values(g, v);
-    patch.take_back(g, staged);
   }
 
   bool others_take(const Patch& patch, const Patch::Staged& staged, const Graph& g) const {
@@ -249,7 +226,7 @@ class Driver {
   }
 
   View view_of(const Graph& g, const UseIndex& uses) {
-    return View(g, uses, state_, schemas_, options_.exchangeable, constants_, options_.for_others);
+    return View(g, uses, patches_.state(), schemas_, options_.exchangeable, constants_, options_.for_others);
   }
 
   bool can_be_expressed(const Patch& patch) const {
@@ -267,7 +244,7 @@ class Driver {
   std::vector<ValueId> better_known(const Graph& g, const Patch::Staged& staged) const {
     std::vector<ValueId> better;
     for (const auto& [from, to] : staged.replaced)
-      if (is_better_known(g.value(from).type, state_.values(g, from), g, to)) better.push_back(to);
+      if (is_better_known(g.value(from).type, patches_.state().values(g, from), g, to)) better.push_back(to);
     return better;
   }
   bool is_better_known(const ValueType& type, const std::optional<std::vector<Dim>>& values, const Graph& g,
@@ -279,7 +256,7 @@ class Driver {
     const ValueType& t = g.value(now).type;
     if (without_shape(type) != without_shape(t)) return true;
     if (t.shape && (!type.shape || more(*type.shape, *t.shape))) return true;
-    const auto known = state_.values(g, now);
+    const auto known = patches_.state().values(g, now);
     return known && (!values || more(*values, *known));
   }
   /// Infers the readers of these values, and those of results that become better known. Nodes that cannot run
@@ -291,8 +268,9 @@ class Driver {
       for (const Use& use : std::vector<Use>(uses.of(v))) {
         const Operands outputs = g.node(use.node).outputs;
         std::vector<std::pair<ValueType, std::optional<std::vector<Dim>>>> before;
-        for (ValueId made : outputs) before.emplace_back(g.value(made).type, state_.values(g, made));
-        refuse_if_faulty(g, use.node, schemas_, state_);
+        for (ValueId made : outputs)
+          before.emplace_back(g.value(made).type, patches_.state().values(g, made));
+        refuse_if_faulty(g, use.node, schemas_, patches_.state());
         for (size_t i = 0; i < outputs.size(); ++i)
           if (outputs[i] != no_id && is_better_known(before[i].first, before[i].second, g, outputs[i]))
             waiting.push_back(outputs[i]);
@@ -300,19 +278,11 @@ class Driver {
     }
   }
 
-  /// Checks that nothing known of a value changes when another replaces it; more may become known.
-  void check_same(Graph& g, ValueId from, ValueId to) {
-    const ValueType &before = g.value(from).type, &now = g.value(to).type;
-    const std::optional<ValueType> both = refine(now, before);
-    if (!both) throw Error(Code::internal, "optimize", before.str(), now.str());
-    if (!g.value(to).is_input && !g.value(to).constant) g.value(to).type = *both;
-  }
-
   const SchemaCatalog& schemas_;
   const PassOptions& options_;
+  PatchApplier patches_;
   std::vector<const Pass*> passes_, everywhere_;
   std::map<std::string_view, std::vector<const Pass*>> by_op_;
-  InferState state_;
   ConstantIndex constants_;
   std::set<std::tuple<const Pass*, const Graph*, NodeId>> has_declined_;
   Rewriting done_;
