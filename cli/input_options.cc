@@ -59,7 +59,10 @@ NamedValues InputOptions::values(const Engine& engine, std::vector<std::string>&
 }
 
 Error InputOptions::with_assumed_sizes(const Error& e, const std::vector<std::string>& assumed) {
-  if (assumed.empty() || e.code() == Code::cancelled || e.code() == Code::deadline) return e;
+  // Other errors do not come from sizes that do not fit together.
+  if (assumed.empty() ||
+      (e.code() != Code::run_bad_shape && e.code() != Code::run_bad_index && e.code() != Code::run_bad_value))
+    return e;
   Diagnostic d = e.diagnostic();
   if (!d.remedy.empty()) d.remedy += "; or ";
   d.remedy += "give sizes that fit together, --shape " + assumed[0] + "=2: " + join(assumed, ", ") +

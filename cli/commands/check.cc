@@ -13,12 +13,19 @@
 namespace lathe::cli {
 namespace {
 
-std::vector<Diagnostic> findings(const ModelOptions& options) {
+struct CheckArguments : ModelOptions {
+  std::vector<std::filesystem::path> plugins;
+};
+
+std::vector<Diagnostic> findings(const CheckArguments& options) {
   Progress progress("checking " + options.model.string());
-  return options.is_plan() ? check_plan(options.model) : check(options.load());
+  if (!options.is_plan()) return check(options.load(), options.plugins);
+  if (!options.plugins.empty())
+    refuse_argument("--plugin with a model", "with a plan, whose bytes are checked", "leave --plugin out");
+  return check_plan(options.model);
 }
 
-int run(const ModelOptions& options, bool json) {
+int run(const CheckArguments& options, bool json) {
   report_mapped_faults(options.model, json);
   const std::vector<Diagnostic> found = findings(options);
   size_t errors = 0;
@@ -49,8 +56,10 @@ void add_check(CLI::App& app, Command& command) {
       declare(app, command, "check", "Report everything that is wrong with a model, or damaged in a plan",
               "  lathe check model.onnx\n  lathe check model.onnx --json\n"
               "  lathe build model.onnx\n  lathe check model.lathe\n");
-  auto options = std::make_shared<ModelOptions>();
+  auto options = std::make_shared<CheckArguments>();
   options->add_to(sub, true);
+  sub->add_option("--plugin", options->plugins,
+                  "A shared library whose operators are known, too; may be repeated");
   sub->callback(
       [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });
 }

@@ -50,13 +50,14 @@ std::string device_text(const DeviceInfo& d) {
   return join(said, "; ");
 }
 
-void print_json(const SystemInfo& s, const std::vector<DeviceInfo>& devices) {
+void print_json(const SystemInfo& s, const std::vector<DeviceInfo>& devices,
+                const std::vector<PassInfo>& passes) {
   Json device_list = Json::array();
   for (const DeviceInfo& d : devices) device_list.push_back(device_json(d));
   Json components = Json::array();
   for (const ComponentInfo& c : s.components) components.push_back(component_json(c));
   Json list = Json::array();
-  for (const PassInfo& p : passes())
+  for (const PassInfo& p : passes)
     list.push_back({{"name", p.name},
                     {"phase", p.lowering ? "lowering" : "graph"},
                     {"required", p.required},
@@ -84,7 +85,8 @@ void print_json(const SystemInfo& s, const std::vector<DeviceInfo>& devices) {
          {"passes", std::move(list)}});
 }
 
-void print_text(const SystemInfo& s, const std::vector<DeviceInfo>& devices) {
+void print_text(const SystemInfo& s, const std::vector<DeviceInfo>& devices,
+                const std::vector<PassInfo>& passes) {
   Table t("");
   t.add({"lathe", s.version});
   t.add({"speaks",
@@ -109,7 +111,7 @@ void print_text(const SystemInfo& s, const std::vector<DeviceInfo>& devices) {
   fmt::print(
       "\nPasses of the optimizer, and the level that has them; \"+\" those that only --passes=+NAME runs\n");
   Table list, lowering;
-  for (const PassInfo& p : passes())
+  for (const PassInfo& p : passes)
     if (p.lowering)
       lowering.add({p.name, p.target, p.required ? "always" : "", p.needs, p.description});
     else
@@ -129,12 +131,14 @@ void add_info(CLI::App& app, Command& command) {
                           "Tell what the processor can do, what limits hold, and how many threads are used",
                           "  lathe info\n  lathe info --json\n");
   const auto plugins = std::make_shared<std::vector<std::filesystem::path>>();
-  sub->add_option("--plugin", *plugins, "A shared library whose devices are told too; may be repeated");
+  sub->add_option("--plugin", *plugins,
+                  "A shared library whose devices and passes are told, too; may be repeated");
   sub->callback([&command, plugins] {
     command.run = [&command, plugins] {
       const SystemInfo s = system_info();
       const std::vector<DeviceInfo> known = devices(*plugins);
-      command.json ? print_json(s, known) : print_text(s, known);
+      const std::vector<PassInfo> all = passes(*plugins);
+      command.json ? print_json(s, known, all) : print_text(s, known, all);
       return success;
     };
   });

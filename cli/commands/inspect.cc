@@ -28,14 +28,14 @@ struct InspectArguments {
 std::string shape_text(const std::optional<SymShape>& shape) { return shape ? describe(*shape) : "[…]"; }
 
 /// Memory of one run, when every size is known.
-std::optional<MemoryInfo> memory_of(const onnx::Model& model, const ModelSummary& summary,
-                                    const Sizes& sizes) {
+std::optional<MemoryInfo> memory_of(const onnx::Model& model, const ModelSummary& summary, const Sizes& sizes,
+                                    const InspectArguments& o) {
   std::vector<std::string> assumed;
   for (const IoInfo& io : summary.inputs)
     if (!io.shape && !sizes.inputs.contains(io.name)) return std::nullopt;
   const NamedShapes shapes = complete_shapes(summary.inputs, sizes, &assumed);
   if (!assumed.empty()) return std::nullopt;
-  BuildOptions build;
+  BuildOptions build = o.engine.build_options(o.model);
   build.load = model.options;
   return Engine::build(model, build).memory(shapes);
 }
@@ -227,22 +227,15 @@ int run_inspect(const InspectArguments& o, bool json) {
   const Sizes requested = o.shape.parse();
   Progress progress("inspecting " + o.model.model.string());
   const onnx::Model model = o.model.load();
-  if (o.steps && !o.engine.plugins.empty()) {
-    // Plug-ins bring operators that the summary does not know.
-    BuildOptions build = o.engine.build_options(o.model);
-    build.shapes = requested.symbols;
-    o.tune.apply(build, progress);
-    print_steps(Engine::build(model, build), json);
-    return success;
-  }
-  ModelSummary summary = inspect(model);
+  const auto& plugins = o.engine.plugins;
+  ModelSummary summary = inspect(model, {}, plugins);
   const auto symbols = known_symbols(summary.inputs, requested);
   if (o.text || o.dot) {
     const auto format = o.dot ? GraphFormat::dot : json ? GraphFormat::json : GraphFormat::text;
-    fmt::print("{}\n", describe_graph(model, format, symbols));
+    fmt::print("{}\n", describe_graph(model, format, symbols, plugins));
     return success;
   }
-  if (!symbols.empty()) summary = inspect(model, symbols);
+  if (!symbols.empty()) summary = inspect(model, symbols, plugins);
   if (o.steps) {
     BuildOptions build = o.engine.build_options(o.model);
     build.shapes = symbols;
@@ -250,7 +243,7 @@ int run_inspect(const InspectArguments& o, bool json) {
     print_steps(Engine::build(model, build), json);
     return success;
   }
-  const auto memory = memory_of(model, summary, {{}, requested.inputs});
+  const auto memory = memory_of(model, summary, {{}, requested.inputs}, o);
   json ? print(summary_json(summary, memory)) : print_text(summary, memory);
   return success;
 }

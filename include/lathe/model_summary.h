@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -34,8 +35,10 @@ struct ModelSummary {
 };
 
 /// Imports the model, with sizes for some of its symbols, and describes it. Throws what Engine::build throws
-/// for models.
-LATHE_API ModelSummary inspect(const onnx::Model& model, const std::map<std::string, int64_t>& sizes = {});
+/// for models. Operators of `plugins` (shared libraries, see lathe/backend.h) are known, too; throws
+/// build_plugin_failed where one cannot be loaded.
+LATHE_API ModelSummary inspect(const onnx::Model& model, const std::map<std::string, int64_t>& sizes = {},
+                               const std::vector<std::filesystem::path>& plugins = {});
 
 /// Selects the form of a graph: a line for each node, JSON, or Graphviz's language.
 enum class GraphFormat : uint8_t { text, json, dot };
@@ -43,6 +46,7 @@ enum class GraphFormat : uint8_t { text, json, dot };
 /// Returns the graph after import, with the newest operators and inferred shapes; `sizes` fixes symbols.
 /// Throws as inspect() does.
 LATHE_API std::string describe_graph(const onnx::Model& model, GraphFormat format,
-                                     const std::map<std::string, int64_t>& sizes = {});
+                                     const std::map<std::string, int64_t>& sizes = {},
+                                     const std::vector<std::filesystem::path>& plugins = {});
 
 }  // namespace lathe

@@ -1,6 +1,7 @@
 // Optimization of models to standard operators, and the passes that do it.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,8 @@ struct PassInfo {
 };
 
 /// Returns the passes of the graph optimizer by name, then those of the lowering in the order in which they
-/// run; one of these may run several times.
-LATHE_API std::vector<PassInfo> passes();
+/// run; one of these may run several times. Those of `plugins` (shared libraries, see lathe/backend.h) come
+/// last; throws build_plugin_failed where one cannot be loaded.
+LATHE_API std::vector<PassInfo> passes(const std::vector<std::filesystem::path>& plugins = {});
 
 }  // namespace lathe

@@ -113,11 +113,13 @@ nb::list devices_to_python(const std::vector<std::string>& plugins) {
   return l;
 }
 
-nb::list findings_to_python(const onnx::Model& model) {
+using Paths = std::vector<std::filesystem::path>;
+
+nb::list findings_to_python(const onnx::Model& model, const std::vector<std::string>& plugins) {
   std::vector<Diagnostic> found;
   {
     nb::gil_scoped_release free;
-    found = check(model);
+    found = check(model, Paths(plugins.begin(), plugins.end()));
   }
   nb::list l;
   for (const Diagnostic& d : found) l.append(to_python(d));
@@ -126,11 +128,12 @@ nb::list findings_to_python(const onnx::Model& model) {
 
 using NamedSizes = std::map<std::string, int64_t>;
 
-nb::dict summary_to_python(const onnx::Model& model, const NamedSizes& sizes) {
+nb::dict summary_to_python(const onnx::Model& model, const NamedSizes& sizes,
+                           const std::vector<std::string>& plugins) {
   ModelSummary s;
   {
     nb::gil_scoped_release free;
-    s = inspect(model, sizes);
+    s = inspect(model, sizes, Paths(plugins.begin(), plugins.end()));
   }
   nb::dict d;
   d["graph_name"] = s.graph_name;
@@ -151,8 +154,9 @@ nb::dict summary_to_python(const onnx::Model& model, const NamedSizes& sizes) {
   return d;
 }
 
-std::string graph_text(const onnx::Model& model, const std::string& form, const NamedSizes& sizes) {
-  return describe_graph(model, graph_format(form), sizes);
+std::string graph_text(const onnx::Model& model, const std::string& form, const NamedSizes& sizes,
+                       const std::vector<std::string>& plugins) {
+  return describe_graph(model, graph_format(form), sizes, Paths(plugins.begin(), plugins.end()));
 }
 
 nb::dict fault_to_python(const VerifyReport::Fault& f) {
@@ -236,12 +240,12 @@ void bind_tools(nb::module_& m) {
   m.def("verify", &verify_from_python, nb::arg("model"), nb::arg("options"), nb::arg("levels"),
         nb::arg("sizes"), nb::arg("recorded"), nb::arg("seed"), nb::arg("seconds"), nb::arg("output"),
         "Compares optimization levels with the reference; lathe.verify describes it.");
-  m.def("check", &findings_to_python, nb::arg("model"),
+  m.def("check", &findings_to_python, nb::arg("model"), nb::arg("plugins"),
         "Returns the diagnostics of a model as dicts with the fields of lathe.Error.");
-  m.def("inspect", &summary_to_python, nb::arg("model"), nb::arg("sizes"),
+  m.def("inspect", &summary_to_python, nb::arg("model"), nb::arg("sizes"), nb::arg("plugins"),
         "Returns what is known of a model without running it; lathe.onnx.inspect describes it.");
   m.def("describe_graph", &graph_text, nb::arg("model"), nb::arg("form"), nb::arg("sizes"),
-        "Returns the graph after import as \"text\", \"json\" or \"dot\".");
+        nb::arg("plugins"), "Returns the graph after import as \"text\", \"json\" or \"dot\".");
   m.def("normalize", &normalize, nb::arg("model"), nb::arg("opset") = 0,
         "Returns the model at the lowest opset that can express it, or at this one.");
   m.def("operators", &operators_to_python, nb::arg("pattern") = "*",

@@ -5,6 +5,7 @@
 #include "api/work.h"
 #include "base/declared_sums.h"
 #include "compiler/lower.h"
+#include "compiler/plugin_schemas.h"
 #include "lathe/check.h"
 #include "lathe/model_summary.h"
 #include "lathe/normalize.h"
@@ -15,10 +16,21 @@
 namespace lathe {
 namespace {
 
-std::unique_ptr<Graph> import_with(const onnx::Model& model, const std::map<std::string, int64_t>& sizes) {
+/// A graph with the operators that it was imported with.
+struct ImportedGraph {
+  std::shared_ptr<const Extensions> extensions;
+  std::shared_ptr<const SchemaCatalog> schemas;
+  std::unique_ptr<Graph> graph;
+};
+
+ImportedGraph import_with(const onnx::Model& model, const std::map<std::string, int64_t>& sizes,
+                          const std::vector<std::filesystem::path>& plugins) {
+  ImportedGraph imported{Extensions::load(plugins), {}, {}};
+  imported.schemas = schemas_with(*imported.extensions);
   ImportOptions options;
   options.shapes = sizes;
-  return import_model(model, SchemaCatalog::standard(), options);
+  imported.graph = import_model(model, *imported.schemas, options);
+  return imported;
 }
 
 IoInfo io_info(const ValueInfo& v) {
@@ -73,13 +85,16 @@ void count_file(const onnx::ModelProto& p, ModelSummary& s) {
 
 }  // namespace
 
-std::vector<Diagnostic> check(const onnx::Model& model) {
-  return check_model(model, SchemaCatalog::standard());
+std::vector<Diagnostic> check(const onnx::Model& model, const std::vector<std::filesystem::path>& plugins) {
+  const auto extensions = Extensions::load(plugins);
+  return check_model(model, *schemas_with(*extensions));
 }
 
-ModelSummary inspect(const onnx::Model& model, const std::map<std::string, int64_t>& sizes) {
+ModelSummary inspect(const onnx::Model& model, const std::map<std::string, int64_t>& sizes,
+                     const std::vector<std::filesystem::path>& plugins) {
   const onnx::ModelProto& p = model.proto;
-  const std::unique_ptr<Graph> g = import_with(model, sizes);
+  const ImportedGraph imported = import_with(model, sizes, plugins);
+  const Graph* const g = imported.graph.get();
   ModelSummary s;
   s.graph_name = g->name;
   s.producer = p.producer_name.value_or("");
@@ -103,15 +118,17 @@ ModelSummary inspect(const onnx::Model& model, const std::map<std::string, int64
     if (io.shape)
       for (Dim& d : *io.shape) d = d.substitute(sums);
   for (ValueId v : g->outputs()) s.outputs.push_back(io_info(g->value(v)));
-  const Work work = work_of(*g, SchemaCatalog::standard());
+  const Work work = work_of(*g, *imported.schemas);
   s.flops = work.flops.substitute(sums);
   s.flops_unknown = work.unknown_nodes;
   return s;
 }
 
 std::string describe_graph(const onnx::Model& model, GraphFormat format,
-                           const std::map<std::string, int64_t>& sizes) {
-  const std::unique_ptr<Graph> g = import_with(model, sizes);
+                           const std::map<std::string, int64_t>& sizes,
+                           const std::vector<std::filesystem::path>& plugins) {
+  const ImportedGraph imported = import_with(model, sizes, plugins);
+  const Graph* const g = imported.graph.get();
   switch (format) {
     case GraphFormat::json:
       return g->json();

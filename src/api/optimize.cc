@@ -13,6 +13,7 @@
 #include "graph/traverse.h"
 #include "onnx/exporter.h"
 #include "onnx/importer.h"
+#include "runtime/extensions.h"
 #include "tensor/alignment.h"
 
 namespace lathe {
@@ -147,13 +148,20 @@ OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options, i
   return result;
 }
 
-std::vector<PassInfo> passes() {
+std::vector<PassInfo> passes(const std::vector<std::filesystem::path>& plugins) {
   std::vector<PassInfo> list;
   for (const Pass& p : all_passes())
     list.push_back({std::string(p.name), std::string(p.description), p.level, p.by_default});
   for (const LoweringPass& p : lowering_passes())
     list.push_back({std::string(p.name), std::string(p.description), OptimizationLevel::all, true, true,
                     p.required, std::string(p.target), facts_text(p.needs), facts_text(p.provides)});
+  const auto extensions = Extensions::load(plugins);
+  for (const PluginPass& p : extensions->passes())
+    list.push_back({.name = p.name,
+                    .description = p.description,
+                    .level = OptimizationLevel::all,
+                    .lowering = true,
+                    .target = p.backend});
   return list;
 }
 

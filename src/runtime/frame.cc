@@ -441,7 +441,7 @@ void Frame::check_epilogue(const ProgramStep& s, const Shape& output) const {
       fits = shape[shape.size() - back] == 1 || shape[shape.size() - back] == output[output.size() - back];
     if (!fits)
       throw Error(Code::run_bad_shape, "run", "a shape that can be broadcast to " + lathe::describe(output),
-                  lathe::describe(shape));
+                  lathe::describe(shape) + " of '" + graph_.plan->values[static_cast<size_t>(v)].name + "'");
   }
 }
 

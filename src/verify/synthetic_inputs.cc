@@ -1,5 +1,6 @@
 #include "verify/synthetic_inputs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -62,11 +63,17 @@ double shaped(double x, ValueClass kind, const MadeMagnitudes& m, Gentleness gen
   return x;
 }
 
-/// Every eighth element, the first of them too: NaN, infinity and its negative in turn.
-void spoil(Tensor& t) {
+/// Of every eight elements one becomes NaN, infinity or its negative in turn: the first, and in every other
+/// eight the one with the input's number, since what an operator makes of NaN may depend on whether one
+/// operand has it or all.
+void spoil(Tensor& t, size_t input) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   constexpr double bad[] = {std::numeric_limits<double>::quiet_NaN(), inf, -inf};
-  for (int64_t i = 0; i < t.size(); i += 8) store_double(t, i, bad[i / 8 % 3]);
+  constexpr int64_t apart = 8;
+  for (int64_t i = 0; i < t.size(); i += apart) {
+    const int64_t k = i / apart, own = static_cast<int64_t>(input) % std::min(apart, t.size() - i);
+    store_double(t, i + (k % 2 == 0 ? own : 0), bad[k % 3]);
+  }
 }
 
 /// Makes a few elements, the fourth of them first, as large as large ones: beside them others are not to lose
@@ -76,14 +83,15 @@ void raise_some(Tensor& t, double by) {
   for (int64_t i = first; i < t.size(); i += apart) store_double(t, i, load_double(t, i) * by);
 }
 
-Tensor floats(DataType type, const Shape& shape, ValueClass kind, uint64_t seed, Gentleness gentleness) {
+Tensor floats(DataType type, const Shape& shape, ValueClass kind, size_t input, uint64_t seed,
+              Gentleness gentleness) {
   const Tensor base = random_tensor(DataType::float64, shape, seed);
   Tensor t(type, shape);
   const MadeMagnitudes magnitudes = magnitudes_of(type, gentleness);
   for (int64_t i = 0; i < t.size(); ++i)
     store_double(t, i, shaped(load_double(base, i), kind, magnitudes, gentleness));
   if (kind == ValueClass::uneven) raise_some(t, magnitudes.large);
-  if (kind == ValueClass::non_finite) spoil(t);
+  if (kind == ValueClass::non_finite) spoil(t, input);
   return t;
 }
 
@@ -258,7 +266,7 @@ std::optional<std::vector<Value>> synthetic_inputs(const std::vector<IoInfo>& in
         made[i] = recorded[0][i];
       }
     } else if (is_float(io.element_type)) {
-      made[i] = floats(io.element_type, *shapes.shapes[i], kind, own_seed, gentleness);
+      made[i] = floats(io.element_type, *shapes.shapes[i], kind, i, own_seed, gentleness);
     } else if (is_complex(io.element_type)) {
       return std::nullopt;
     } else if (care == Care::as_recorded && !like.empty()) {

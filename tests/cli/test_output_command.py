@@ -390,6 +390,8 @@ def test_sizes_that_were_assumed_are_told_of(lathe, place):
         done = lathe(command, "pairs.onnx")
         assert done.returncode == 1 and "--shape batch=2" in done.stderr and "taken as 1" in done.stderr
     assert lathe("run", "pairs.onnx", "--shape", "batch=2").returncode == 0
+    limited = lathe("run", "model.onnx", "--memory-limit", "1")
+    assert limited.returncode == 1 and "E4105" in limited.stderr and "taken as 1" not in limited.stderr
 
 
 def test_names_that_are_no_text_are_said(binary, place):

@@ -187,6 +187,36 @@ TEST(Verify, ABrokenPassIsNamed) {
   EXPECT_EQ(a.ops, (std::vector<std::string>{"Tanh", "Add"})) << "the pattern, and nothing else";
 }
 
+TEST(Verify, SeesNaNOfOneOperandAlone) {
+  PassList list = all_passes();
+  list.push_back({.name = "choose-by-products",
+                  .description = "forgets that what is not chosen may be NaN",
+                  .level = OptimizationLevel::basic,
+                  .anchors = {"Where"},
+                  .propose = [](const View& view, NodeId id) -> std::optional<Patch> {
+                    const Node& n = view.node(id);
+                    if (view.made_by(n.inputs[0], "Not")) return std::nullopt;
+                    const auto number = [](Patch& p, ValueId condition) {
+                      Attributes to;
+                      to.set("to", static_cast<int64_t>(DataType::float32));
+                      return p.add("Cast", {condition}, to);
+                    };
+                    Patch p("one of two products is zero");
+                    const ValueId first = p.add("Mul", {number(p, n.inputs[0]), n.inputs[1]}),
+                                  no = number(p, p.add("Not", {n.inputs[0]})),
+                                  second = p.add("Mul", {no, n.inputs[2]});
+                    p.replace_uses(n.outputs[0], p.add("Add", {first, second}));
+                    p.remove(id);
+                    return p;
+                  }});
+  const Toolchain chain{.passes = &list};
+  const VerifyReport r = verify_model(
+      model_of("(bool[40] c, float[40] a, float[40] b) => (float[40] y) { y = Where(c, a, b) }"), {}, chain);
+  ASSERT_TRUE(r.fault);
+  EXPECT_EQ(r.fault->pass, "choose-by-products");
+  EXPECT_EQ(r.fault->values, "non-finite");
+}
+
 TEST(Verify, ABrokenPassInABodyIsNamed) {
   PassList list = all_passes();
   list.push_back({.name = "drop-neg",
