@@ -1,6 +1,7 @@
 #include "cpu/quantized/low_bit.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "cpu/simd/isa.h"
@@ -28,8 +29,12 @@ size_t form_of(const LowBit& w) { return w.bits == 8 ? 1 : 0; }
 /// Panel `i` of a packed matrix.
 LowBitPanel panel_of(Isa isa, const LowBit& w, int64_t i) {
   const int64_t width = width_of(isa), scales = i * w.blocks() * width;
-  return {w.numbers + i * w.k * width * w.bits / 8, w.scales + scales, w.zeros ? w.zeros + scales : nullptr,
-          w.zero, w.block};
+  return {w.numbers + i * w.k * width * w.bits / 8,
+          w.scales + scales,
+          w.zeros ? w.zeros + scales : nullptr,
+          w.zero,
+          w.block,
+          w.minimums ? w.minimums + scales : nullptr};
 }
 
 class Unpacking final : public PanelSource {
@@ -56,7 +61,28 @@ Products products(const LowBitProduct& p, const PanelSource& panels) {
 
 bool is_few(const LowBitProduct& p, bool strict) { return !strict && p.m <= low_bit_rows; }
 
-void multiply_few(Isa isa, const LowBitProduct& p, KernelContext& c) {
+/// Sums the rows of A over the blocks, in an order that depends on the block alone.
+void sum_blocks(const LowBitProduct& p, float* to) {
+  constexpr int64_t lanes = 8;
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t k = 0; k < p.w.k; k += p.w.block, ++to) {
+      const float* const a = p.a + i * p.w.k + k;
+      const int64_t n = std::min(p.w.block, p.w.k - k);
+      std::array<float, lanes> sums{};
+      int64_t j = 0;
+      for (; j + lanes <= n; j += lanes)
+        for (int64_t l = 0; l < lanes; ++l) sums[static_cast<size_t>(l)] += a[j + l];
+      for (; j < n; ++j) sums[static_cast<size_t>(j % lanes)] += a[j];
+      *to = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+    }
+}
+
+size_t block_sums_bytes(const LowBitProduct& p) {
+  return p.w.has_minimums ? static_cast<size_t>(p.m * p.w.blocks()) * sizeof(float) : 0;
+}
+
+void multiply_few(Isa isa, const LowBitProduct& p, float* block_sums, KernelContext& c) {
+  if (p.w.has_minimums) sum_blocks(p, block_sums);
   const int64_t width = width_of(isa), panels = (p.w.n + width - 1) / width;
   const auto run = low_bit_kernels(isa).multiply[form_of(p.w)][p.m - 1];
   const FusedActivation fused(p.epilogue);
@@ -73,7 +99,9 @@ void multiply_few(Isa isa, const LowBitProduct& p, KernelContext& c) {
              .c = p.c + i * width,
              .c_row = p.w.n,
              .columns = std::min(width, p.w.n - i * width),
-             .bounds = fused.bounds});
+             .bounds = fused.bounds,
+             .block_sums = block_sums,
+             .block_sums_row = p.w.blocks()});
       if (fused.epilogue) fused.epilogue->apply_rows(column, columns, p.m, p.w.n);
     }
   };
@@ -152,13 +180,14 @@ void pack_zeros(Isa isa, uint8_t* to, const BitMatrix& from, int64_t blocks, int
 }
 
 size_t multiply_workspace(Isa isa, const LowBitProduct& p, bool strict) {
-  if (p.m == 0 || is_few(p, strict)) return 0;
+  if (p.m == 0) return 0;
+  if (is_few(p, strict)) return block_sums_bytes(p);
   return multiply_workspace(gemm_kernels(isa, strict), products(p, Unpacking(isa, p.w)));
 }
 
 void multiply(Isa isa, const LowBitProduct& p, bool strict, void* workspace, KernelContext& c) {
   if (p.m == 0) return;
-  if (is_few(p, strict)) return multiply_few(isa, p, c);
+  if (is_few(p, strict)) return multiply_few(isa, p, static_cast<float*>(workspace), c);
   const Unpacking panels(isa, p.w);
   multiply(gemm_kernels(isa, strict), products(p, panels), workspace, c);
 }

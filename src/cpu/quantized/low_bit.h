@@ -1,6 +1,7 @@
-// Weight-only quantization: numbers of 2, 4 and 8 bits with a scale for each block of them. These are
-// products with constant weights of that kind, which are read as low-bit numbers and not stored as floats,
-// and conversions of such numbers.
+// Weight-only quantization: numbers of 2, 4 and 8 bits with a scale for each block of them, and perhaps a
+// minimum that is added to the scaled numbers of a block (Q4_1 and the K-quants of GGUF). These are products
+// with constant weights of that kind, which are read as low-bit numbers and not stored as floats, and
+// conversions of such numbers.
 //
 // A packed matrix consists of panels as wide as those of gemm_kernels(isa) (NR columns), row after row. With
 // 4 bits, the columns of the first vector are in the lower halves of the bytes and those of the second in the
@@ -18,7 +19,8 @@ struct LowBitPanel {
   const float* scales = nullptr;   // a panel's width for each block
   const uint8_t* zeros = nullptr;  // the same; null: `zero` for all
   int32_t zero = 0;
-  int64_t block = 1;  // rows with the same scale
+  int64_t block = 1;                // rows with the same scale
+  const float* minimums = nullptr;  // as many as scales; null: none
 };
 
 /// Arguments of the micro-kernels: some rows of A times a panel.
@@ -30,6 +32,8 @@ struct LowBitRows {
   float* c = nullptr;
   int64_t c_row = 0, columns = 0;
   Bounds bounds = {};
+  const float* block_sums = nullptr;  // with minimums: of each row, the sums of A over the blocks
+  int64_t block_sums_row = 0;
 };
 
 /// Up to this many rows (MR) are multiplied with packed numbers directly; for more, panels are converted to
@@ -79,6 +83,8 @@ struct LowBit {
   const float* scales = nullptr;
   const uint8_t* zeros = nullptr;
   int32_t zero = 0;
+  bool has_minimums = false;
+  const float* minimums = nullptr;  // packed as scales are
   int64_t blocks() const { return (k + block - 1) / block; }
 };
 /// Numbers of 2 bits are packed as numbers of 4.
@@ -88,7 +94,8 @@ int64_t packed_numbers_size(Isa isa, int64_t k, int64_t n, int bits);
 int64_t packed_scales_size(Isa isa, int64_t blocks, int64_t n);
 
 void pack_numbers(Isa isa, uint8_t* to, const BitMatrix& from, int64_t k, int64_t n, Workers& workers);
-/// Scales [blocks, n] of float32 or a float of 16 bits; element (i, j) is at i * row + j * column.
+/// Scales, or minimums, [blocks, n] of float32 or a float of 16 bits; element (i, j) is at i * row + j *
+/// column.
 void pack_scales(Isa isa, float* to, DataType type, const void* from, int64_t row, int64_t column,
                  int64_t blocks, int64_t n, Workers& workers);
 void pack_zeros(Isa isa, uint8_t* to, const BitMatrix& from, int64_t blocks, int64_t n, Workers& workers);

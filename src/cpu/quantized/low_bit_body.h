@@ -50,8 +50,9 @@ LATHE_INLINE void clear(Vec (&sum)[Rows][panel_vectors]) {
   }
 }
 
-/// The numbers of a block are summed without their scale, and then the sum is scaled. A single row has two
-/// sums, so that it does not wait for its own additions.
+/// The numbers of a block are summed without their scale, and then the sum is scaled; the block's minimum is
+/// multiplied by the sum of A over the block. A single row has two sums, so that it does not wait for its own
+/// additions.
 template <int Bits, int Rows>
 void multiply_rows(const LowBitRows& t) {
   constexpr int sums = Rows == 1 ? 2 : 1;
@@ -78,6 +79,14 @@ void multiply_rows(const LowBitRows& t) {
         total[i][j] = fma(scale, all, total[i][j]);
       }
     }
+    if (!t.panel.minimums) continue;
+    LATHE_UNROLL
+    for (int j = 0; j < panel_vectors; ++j) {
+      const Vec minimum = load(t.panel.minimums + at + j * Vec::width);
+      LATHE_UNROLL
+      for (int i = 0; i < Rows; ++i)
+        total[i][j] = fma(minimum, set(t.block_sums[i * t.block_sums_row + at / NR]), total[i][j]);
+    }
   }
   const Vec least = set(t.bounds.least), greatest = set(t.bounds.greatest);
   LATHE_UNROLL
@@ -95,22 +104,35 @@ void multiply_rows(const LowBitRows& t) {
   }
 }
 
-template <int Bits>
-void unpack(const LowBitPanel& p, int64_t k0, int64_t count, float* to) {
+template <int Bits, bool has_minimums>
+void unpack_with(const LowBitPanel& p, int64_t k0, int64_t count, float* to) {
   const uint8_t* row = p.numbers + k0 * row_bytes<Bits>;
   for (int64_t k = k0, last = k0 + count; k < last;) {
     const int64_t block = k / p.block, at = block * NR;
     const int64_t end = (block + 1) * p.block < last ? (block + 1) * p.block : last;
-    Vec zeros[panel_vectors], scale[panel_vectors], numbers[panel_vectors];
+    Vec zeros[panel_vectors], scale[panel_vectors], minimum[panel_vectors], numbers[panel_vectors];
     load_zeros(zeros, p, at);
     LATHE_UNROLL
-    for (int j = 0; j < panel_vectors; ++j) scale[j] = load(p.scales + at + j * Vec::width);
+    for (int j = 0; j < panel_vectors; ++j) {
+      scale[j] = load(p.scales + at + j * Vec::width);
+      if constexpr (has_minimums) minimum[j] = load(p.minimums + at + j * Vec::width);
+    }
     for (; k < end; ++k, row += row_bytes<Bits>, to += NR) {
       load_numbers<Bits>(numbers, row, zeros);
       LATHE_UNROLL
-      for (int j = 0; j < panel_vectors; ++j) store(to + j * Vec::width, numbers[j] * scale[j]);
+      for (int j = 0; j < panel_vectors; ++j) {
+        Vec weight = numbers[j] * scale[j];
+        // Rounded twice, as those who widen such weights do.
+        if constexpr (has_minimums) weight = weight + minimum[j];
+        store(to + j * Vec::width, weight);
+      }
     }
   }
+}
+
+template <int Bits>
+void unpack(const LowBitPanel& p, int64_t k0, int64_t count, float* to) {
+  p.minimums ? unpack_with<Bits, true>(p, k0, count, to) : unpack_with<Bits, false>(p, k0, count, to);
 }
 
 /// The mask that flips the sign bits of all numbers in a byte, and the excess of the flipped numbers.

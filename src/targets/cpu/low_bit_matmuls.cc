@@ -24,6 +24,11 @@ bool has_low_bit(DataType t) {
   return is_integer(t) && (bits == 2 || bits == 4 || bits == 8);
 }
 
+/// Returns whether the shape is that of a parameter for each of `blocks` blocks: [n, blocks, 1].
+bool is_for_blocks(const Shape& s, const Shape& numbers) {
+  return s.size() == 3 && s[0] == numbers[0] && s[1] == numbers[1] && s[2] == 1;
+}
+
 bool transposes_matrix(const Attributes& transpose) {
   const auto perm = transpose.get<Ints>("perm", {});
   return perm.empty() || perm == Ints{1, 0};
@@ -38,6 +43,14 @@ struct Made {
     Fold::Operand constant = {};  // null: a run computes it
   };
   std::vector<Operand> from;
+};
+
+/// Constant numbers behind a product, with the parameters of their blocks.
+struct LowBitWeights {
+  Made dequantize = {};
+  bool transposed = false;
+  bool in_blocks = false;  // blocks are an axis of their own
+  Made::Operand minimum = {};
 };
 
 class LowBitMatMuls {
@@ -92,18 +105,47 @@ class LowBitMatMuls {
            m.attributes->get<int64_t>("to", 0) == static_cast<int64_t>(DataType::float32);
   }
 
-  /// Returns the DequantizeLinear behind an operand; each Transpose in between inverts `transposed`.
-  std::optional<Made> dequantized(Made::Operand o, bool& transposed) const {
+  /// Returns the DequantizeLinear behind an operand, and what is between them.
+  std::optional<LowBitWeights> weights(Made::Operand o, bool transposed) const {
+    LowBitWeights w;
+    w.transposed = transposed;
     for (;;) {
       const auto m = made(o);
       if (!m || m->from.empty()) return std::nullopt;
-      if (*m->op == "DequantizeLinear") return m;
-      if (*m->op == "Transpose" && transposes_matrix(*m->attributes))
-        transposed = !transposed;
-      else if (!widens(*m) && *m->op != "Identity")
-        return std::nullopt;
+      if (*m->op == "DequantizeLinear") {
+        w.dequantize = *m;
+        return w;
+      }
       o = m->from[0];
+      if (*m->op == "Add" && w.in_blocks && w.minimum.value == no_id && !w.minimum.constant.constant) {
+        const bool first = narrow(m->from[0]).constant != nullptr;
+        w.minimum = m->from[first ? 0 : 1];
+        o = m->from[first ? 1 : 0];
+      } else if (w.in_blocks) {
+        if (!widens(*m) && *m->op != "Identity") return std::nullopt;
+      } else if (*m->op == "Transpose" && transposes_matrix(*m->attributes)) {
+        w.transposed = !w.transposed;
+      } else if (*m->op == "Reshape" && w.transposed && merges_blocks(*m)) {
+        w.in_blocks = true;
+      } else if (!widens(*m) && *m->op != "Identity") {
+        return std::nullopt;
+      }
     }
+  }
+  /// Returns whether a Reshape takes [n, blocks, block] to [n, blocks * block].
+  bool merges_blocks(const Made& reshape) const {
+    const Made::Operand& from = reshape.from[0];
+    const Made::Operand& shape = reshape.from.size() > 1 ? reshape.from[1] : from;
+    if (!shape.constant.constant || from.value == no_id || !graph_.value(from.value).type.shape) return false;
+    const SymShape& s = *graph_.value(from.value).type.shape;
+    if (s.size() != 3 || !std::ranges::all_of(s, &Dim::is_constant)) return false;
+    const Tensor& to = shape.constant.constant->tensor();
+    if (to.type() != DataType::int64 || to.size() != 2 ||
+        reshape.attributes->get<int64_t>("allowzero", 0) != 0)
+      return false;
+    const auto sizes = to.as<int64_t>();
+    return (sizes[0] == s[0].constant() || sizes[0] == 0 || (sizes[0] == -1 && sizes[1] > 0)) &&
+           (sizes[1] == s[1].constant() * s[2].constant() || sizes[1] == -1);
   }
 
   /// Returns the constant itself, before any Cast to float32.
@@ -117,19 +159,34 @@ class LowBitMatMuls {
 
   void convert(NodeId id, bool transposed) {
     const Node product = graph_.node(id);
-    const auto d = dequantized(operand(product.inputs[1]), transposed);
-    if (!d || d->from.size() < 2) return;
+    const auto found = weights(operand(product.inputs[1]), transposed);
+    if (!found || found->dequantize.from.size() < 2) return;
+    transposed = found->transposed;
+    const Made* const d = &found->dequantize;
     const Fold::Operand w = d->from[0].constant, scale = narrow(d->from[1]),
                         zero = d->from.size() > 2 ? d->from[2].constant : Fold::Operand{};
     const bool has_zero = d->from.size() > 2 && (d->from[2].value != no_id || zero.constant);
     if (!w.constant || !scale.constant || (has_zero && !zero.constant)) return;
     const Tensor &numbers = w.constant->tensor(), &scales = scale.constant->tensor();
-    const int64_t terms = transposed ? 1 : 0, block = d->attributes->get<int64_t>("block_size", 0);
+    const size_t rank = found->in_blocks ? 3 : 2;
+    const int64_t terms = found->in_blocks ? 2
+                          : transposed     ? 1
+                                           : 0,
+                  block = d->attributes->get<int64_t>("block_size", 0);
     int64_t axis = d->attributes->get<int64_t>("axis", 1);
-    if (axis < 0) axis += 2;
-    if (numbers.rank() != 2 || numbers.size() < min_low_bit_weights || block < min_block || axis != terms ||
-        scales.rank() != 2)
+    if (axis < 0) axis += static_cast<int64_t>(rank);
+    if (numbers.rank() != rank || numbers.size() < min_low_bit_weights || block < min_block ||
+        axis != terms || scales.rank() != rank)
       return;
+    const Fold::Operand minimum = narrow(found->minimum);
+    if (found->in_blocks) {
+      const auto fits = [&](const Fold::Operand& o) {
+        return is_for_blocks(o.constant->tensor().shape(), numbers.shape());
+      };
+      if (numbers.shape()[2] != block || !minimum.constant || !fits(scale) || !fits(minimum) ||
+          (has_zero && !fits(zero)))
+        return;
+    }
     Node n = product;
     n.domain = "lathe";
     n.op = "LowBitMatMul";
@@ -139,6 +196,7 @@ class LowBitMatMuls {
     const ValueId y = product.outputs[0],
                   bias = View::is(product, "Gemm") && product.inputs.size() > 2 ? product.inputs[2] : no_id;
     n.inputs = {product.inputs[0], view_.add(w), view_.add(scale), has_zero ? view_.add(zero) : no_id};
+    if (minimum.constant) n.inputs.push_back(view_.add(minimum));
     n.outputs = {
         bias == no_id ? y : graph_.add_value(graph_.fresh_name(graph_.value(y).name), graph_.value(y).type)};
     if (!has_kernel(graph_, n, kernels_, preference_)) return;
@@ -178,15 +236,39 @@ bool is_right_side(const Graph& g, const UseIndex& uses, ValueId v, bool transpo
   });
 }
 
+/// Returns the matrix [n, k] that an Add of a constant for each block and a Reshape make of numbers [n,
+/// blocks, block]; no_id where there is none.
+ValueId matrix_of_blocks(const Graph& g, const UseIndex& uses, const Node& dequantize) {
+  ValueId v = dequantize.outputs[0];
+  for (std::string_view op : {"Add", "Reshape"}) {
+    if (uses.of(v).size() != 1 || g.is_output(v) || uses.of(v)[0].input == UINT32_MAX) return no_id;
+    const Node* n = &g.node(uses.of(v)[0].node);
+    if (View::is(*n, "Cast")) {
+      v = n->outputs[0];
+      if (uses.of(v).size() != 1 || g.is_output(v) || uses.of(v)[0].input == UINT32_MAX) return no_id;
+      n = &g.node(uses.of(v)[0].node);
+    }
+    if (!View::is(*n, op) || (op == "Reshape" && n->inputs[0] != v)) return no_id;
+    v = n->outputs[0];
+  }
+  const ValueType& t = g.value(v).type;
+  return t.shape && t.shape->size() == 2 ? v : no_id;
+}
+
 }  // namespace
 
 bool stays_low_bit(const Graph& g, const UseIndex& uses, const Node& n) {
   if (!View::is(n, "DequantizeLinear") || n.outputs[0] == no_id) return false;
   const Tensor* numbers = g.constant_tensor(n.inputs[0]);
-  if (!numbers || !has_low_bit(numbers->type()) || numbers->rank() != 2 ||
-      numbers->size() < min_low_bit_weights || !is_known_float(g.value(n.outputs[0]).type.elem) ||
+  if (!numbers || !has_low_bit(numbers->type()) || numbers->size() < min_low_bit_weights ||
+      !is_known_float(g.value(n.outputs[0]).type.elem) ||
       n.attributes.get<int64_t>("block_size", 0) < min_block)
     return false;
+  if (numbers->rank() == 3) {
+    const ValueId matrix = matrix_of_blocks(g, uses, n);
+    return matrix != no_id && is_right_side(g, uses, matrix, false, 1);
+  }
+  if (numbers->rank() != 2) return false;
   const int64_t axis = n.attributes.get<int64_t>("axis", 1);
   return is_right_side(g, uses, n.outputs[0], false, axis < 0 ? axis + 2 : axis);
 }

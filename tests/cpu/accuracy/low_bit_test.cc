@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "lathe/lathe.h"
 #include "lathe/refit.h"
@@ -20,11 +21,12 @@ namespace LATHE_TEST_FILE {
 
 using namespace test;  // NOLINT: builders read as words
 
-/// Whole numbers of any type, with their scales and zero points; W is [k, n] or transposed.
+/// Whole numbers of any type, with their scales, zero points and minimums; W is [k, n] or transposed.
 struct Weights {
   int64_t k, n, block;
   bool transposed;
   Tensor numbers, scales, zeros;
+  Tensor minimums = Tensor(DataType::float32, {0});
   int64_t blocks() const { return (k + block - 1) / block; }
   Shape shape(int64_t rows) const { return transposed ? Shape{n, rows} : Shape{rows, n}; }
   int64_t row() const { return transposed ? 1 : n; }
@@ -32,7 +34,12 @@ struct Weights {
   double at(int64_t i, int64_t j) const {
     const int64_t s = i / block * row() + j * column(blocks());
     const double number = load_double(numbers, i * row() + j * column(k));
-    return (number - (zeros.size() > 0 ? load_double(zeros, s) : 0)) * load_double(scales, s);
+    return (number - (zeros.size() > 0 ? load_double(zeros, s) : 0)) * load_double(scales, s) +
+           (minimums.size() > 0 ? load_double(minimums, s) : 0);
+  }
+  void draw_minimums(Random& random) {
+    minimums = Tensor(scales.type(), scales.shape());
+    for (int64_t i = 0; i < minimums.size(); ++i) store_double(minimums, i, 0.2 * random() - 0.1);
   }
 };
 
@@ -71,6 +78,10 @@ std::vector<float> multiply(Isa isa, const Weights& w, int64_t m, const float* a
                    w.blocks(), w.n, context);
   if (w.zeros.size() > 0)
     cpu::pack_zeros(isa, zeros.data(), matrix(w.zeros, w.blocks()), w.blocks(), w.n, context);
+  std::vector<float> minimums(w.minimums.size() > 0 ? scales_size : 0);
+  if (!minimums.empty())
+    cpu::pack_scales(isa, minimums.data(), w.minimums.type(), w.minimums.data(), w.row(),
+                     w.column(w.blocks()), w.blocks(), w.n, context);
   Fenced c(static_cast<size_t>(m * w.n));
   const cpu::LowBitProduct p{.m = m,
                              .w = {.k = w.k,
@@ -80,7 +91,9 @@ std::vector<float> multiply(Isa isa, const Weights& w, int64_t m, const float* a
                                    .numbers = numbers.data(),
                                    .scales = scales.data(),
                                    .zeros = w.zeros.size() > 0 ? zeros.data() : nullptr,
-                                   .zero = is_signed_integer(type) ? 1 << (bits - 1) : 0},
+                                   .zero = is_signed_integer(type) ? 1 << (bits - 1) : 0,
+                                   .has_minimums = !minimums.empty(),
+                                   .minimums = minimums.empty() ? nullptr : minimums.data()},
                              .a = a,
                              .c = c.data()};
   cpu::multiply(isa, p, strict, context.workspace(cpu::multiply_workspace(isa, p, strict)), context);
@@ -103,10 +116,11 @@ TEST(LowBit, ProductsAgainstSumsInDouble) {
                                            {17, 40, 900, 128},
                                            {250, 35, 800, 32}}) {
         ++which;
-        const Weights w = weights(k, n, block, type, which % 2 == 0, which % 3 == 0, random,
-                                  which % 5 == 0   ? DataType::float16
-                                  : which % 7 == 0 ? DataType::bfloat16
-                                                   : DataType::float32);
+        Weights w = weights(k, n, block, type, which % 2 == 0, which % 3 == 0, random,
+                            which % 5 == 0   ? DataType::float16
+                            : which % 7 == 0 ? DataType::bfloat16
+                                             : DataType::float32);
+        if (which % 4 < 2) w.draw_minimums(random);
         const Fenced a(static_cast<size_t>(m * k), random);
         const auto got = multiply(isa, w, m, a.data(), false, 1),
                    strict = multiply(isa, w, m, a.data(), true, 1);
@@ -114,9 +128,14 @@ TEST(LowBit, ProductsAgainstSumsInDouble) {
           for (int64_t j = 0; j < n; ++j) {
             double sum = 0, size = 0;
             for (int64_t l = 0; l < k; ++l) {
-              const double term = a[static_cast<size_t>(i * k + l)] * w.at(l, j);
-              sum += term;
-              size += std::abs(term);
+              const double x = a[static_cast<size_t>(i * k + l)];
+              sum += x * w.at(l, j);
+              // Minimums are summed apart from the scaled numbers, so both count.
+              const double minimum =
+                  w.minimums.size() > 0
+                      ? load_double(w.minimums, l / block * w.row() + j * w.column(w.blocks()))
+                      : 0;
+              size += std::abs(x * (w.at(l, j) - minimum)) + std::abs(x * minimum);
             }
             const auto at = static_cast<size_t>(i * n + j);
             ASSERT_NEAR(got[at], sum, 0x1p-21 * size)
@@ -194,6 +213,76 @@ TEST(LowBit, ModelsAreBuiltWithThem) {
             }
         }
       }
+}
+
+/// y = x W for weights whose blocks, an axis of their own, have minimums.
+ModelBuilder product_with_minimums(const Weights& w, DataType type = DataType::float32) {
+  const std::string k = std::to_string(w.k), floats = type == DataType::float32 ? "float" : "float16";
+  ModelBuilder b(25, 11);
+  b.input("x", floats + "[m," + k + "]").output("y");
+  const auto in_blocks = [&](const Tensor& t, int64_t last) {
+    Tensor shaped(t.type(), {w.n, w.blocks(), last});
+    std::memcpy(shaped.data(), t.data(), t.bytes());
+    return shaped;
+  };
+  b.initializer(onnx::from_tensor(in_blocks(w.numbers, w.block), "w"))
+      .initializer(onnx::from_tensor(in_blocks(w.scales, 1), "s"))
+      .initializer(onnx::from_tensor(in_blocks(w.minimums, 1), "least"));
+  Tensor shape(DataType::int64, {2});
+  shape.as<int64_t>()[0] = w.n, shape.as<int64_t>()[1] = w.k;
+  b.initializer(onnx::from_tensor(shape, "shape"));
+  std::vector<std::string> inputs{"w", "s"};
+  if (w.zeros.size() > 0) {
+    b.initializer(onnx::from_tensor(in_blocks(w.zeros, 1), "z"));
+    inputs.push_back("z");
+  }
+  b.node("DequantizeLinear", inputs, {"d"}, {int_attribute("axis", 2), block_size(w.block)});
+  b.node("Add", {"d", "least"}, {"a"}).node("Reshape", {"a", "shape"}, {"r"});
+  b.node("Transpose", {"r"}, {"t"}).node("MatMul", {"x", "t"}, {"y"});
+  return b;
+}
+
+TEST(LowBit, MinimumsOfBlocks) {
+  Random random(12);
+  for (DataType type : {DataType::uint4, DataType::uint2, DataType::int8})
+    for (const bool half : {false, true}) {
+      const DataType floats = half ? DataType::float16 : DataType::float32;
+      Weights w = weights(96, 70, 32, type, type == DataType::int8, true, random, floats);
+      w.draw_minimums(random);
+      const onnx::Model m = product_with_minimums(w, floats).model;
+      for (int64_t rows : {1, 7}) {
+        const Value x = random_tensor(floats, {rows, 96}, 3);
+        const Value want = run(m, x, {.backend = "reference", .level = OptimizationLevel::none});
+        for (const char* isa : {"", "avx2", "generic"})
+          for (Numerics numerics : {Numerics::normal, Numerics::strict})
+            for (const bool refit : {false, true}) {
+              const Engine e = Engine::build(m, {.isa = isa, .numerics = numerics, .refit = refit});
+              EXPECT_EQ(count_steps(e, "LowBitMatMul"), 1) << name_of(type) << half << refit;
+              EXPECT_EQ(count_steps(e, "Add"), 0);
+              // The reference rounds every weight to half precision.
+              const double close = half ? 1e-2 : 1e-5;
+              const Comparison c = compare(e.create_context().run(one(x))[0], want, close, close);
+              EXPECT_TRUE(c.equal) << c.reason;
+            }
+      }
+    }
+}
+
+TEST(LowBit, MinimumsThatAreNotOfBlocksAreAdded) {
+  Random random(13);
+  Weights w = weights(96, 70, 32, DataType::uint4, false, true, random);
+  w.draw_minimums(random);
+  const Value x = random_tensor(DataType::float32, {3, 96}, 3);
+  // A number for every element, and one for each row.
+  for (const Shape& shape : {Shape{70, 3, 32}, Shape{70, 1, 1}}) {
+    ModelBuilder b = product_with_minimums(w);
+    b.graph().initializer[2] = onnx::from_tensor(random_tensor(DataType::float32, shape, 4), "least");
+    const Engine e = Engine::build(b.model);
+    EXPECT_EQ(count_steps(e, "LowBitMatMul"), 0);
+    const Comparison c =
+        compare(e.create_context().run(one(x))[0], run(b.model, x, {.backend = "reference"}), 1e-5, 1e-5);
+    EXPECT_TRUE(c.equal) << c.reason;
+  }
 }
 
 TEST(LowBit, HalfPrecisionToo) {
