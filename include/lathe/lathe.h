@@ -30,6 +30,7 @@
 #include "lathe/refit.h"
 #include "lathe/run_control.h"
 #include "lathe/safetensors.h"
+#include "lathe/sampling.h"
 #include "lathe/shape.h"
 #include "lathe/shape_profile.h"
 #include "lathe/state.h"
