@@ -1,5 +1,5 @@
-// Reading published weights: safetensors, NumPy's .npy and .npz, PyTorch's zip files, and the config.json
-// beside them.
+// Reading published weights: safetensors, GGUF, NumPy's .npy and .npz, PyTorch's zip files, and the
+// config.json beside them.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace lathe {
 /// Describes one tensor of a checkpoint.
 struct CheckpointTensor {
   std::string name;                     // unique in the checkpoint
-  DataType type = DataType::undefined;  // element type
+  DataType type = DataType::undefined;  // element type; float32 for tensors in blocks
   Shape shape;                          // sizes, outermost first
   uint64_t bytes = 0;                   // elements, row-major
   std::filesystem::path file;           // file that holds the elements
@@ -27,11 +27,15 @@ struct CheckpointTensor {
   /// rearranged first: views that are not contiguous, Fortran order, other byte orders, compressed members,
   /// addresses that are not aligned for the type.
   bool mapped = false;
+  /// Name of the blocks of a few bits that the file has in place of elements, as "Q4_K" (GGUF); empty where
+  /// there are none. Checkpoint::tensor() widens them, Checkpoint::blocks() returns them as they are.
+  std::string blocks;
+  uint64_t block_bytes = 0;  // bytes of all blocks; 0 where there are none
 };
 
 /// Names the format of a checkpoint's files.
-enum class CheckpointFormat : uint8_t { safetensors, npy, npz, pytorch };
-/// Returns the format's name: "safetensors", "npy", "npz", "pytorch".
+enum class CheckpointFormat : uint8_t { safetensors, npy, npz, pytorch, gguf };
+/// Returns the format's name: "safetensors", "npy", "npz", "pytorch", "gguf".
 LATHE_API std::string_view name_of(CheckpointFormat f);
 
 /// Options of Checkpoint::open.
@@ -47,7 +51,8 @@ class LATHE_API Checkpoint {
  public:
   /// Opens a file (its content decides the format), or a directory with model.safetensors,
   /// model.safetensors.index.json, pytorch_model.bin or pytorch_model.bin.index.json, the first of them that
-  /// is there. The path may also name an index, whose shards are beside it.
+  /// is there. The path may also name an index, whose shards are beside it, or a part of a split GGUF file
+  /// (Gguf::open describes these, and what it throws for them).
   ///
   /// Throws file_not_found (shards too), file_not_regular, file_unreadable; wire_malformed, wire_too_large,
   /// wire_bad_utf8, json_malformed, npy_malformed for a file that is not what it says; tensor_bad_type,
@@ -62,7 +67,8 @@ class LATHE_API Checkpoint {
   const std::vector<CheckpointTensor>& tensors() const;
   /// Returns the paths of the file or of the shards.
   const std::vector<std::filesystem::path>& files() const;
-  /// Returns the text entries of safetensors' __metadata__; empty for other formats.
+  /// Returns the text entries of safetensors' __metadata__; of GGUF the numbers, booleans and strings as
+  /// text, without arrays and strings that are not UTF-8, which Gguf has too. Empty for other formats.
   const std::map<std::string, std::string>& metadata() const;
 
   /// Returns whether there is a tensor of that name.
@@ -73,6 +79,10 @@ class LATHE_API Checkpoint {
   /// outlive the checkpoint and must not be written to. Throws bad_argument as at() does, wire_malformed for
   /// damaged compressed members, run_out_of_memory.
   Tensor tensor(std::string_view name) const;
+
+  /// Returns the mapped blocks of a tensor as uint8: its shape, with the last axis in bytes. Throws
+  /// bad_argument as at() does, not_supported where CheckpointTensor::blocks is empty.
+  Tensor blocks(std::string_view name) const;
 
   /// Returns groups of names that stand for the very same elements of one file (tied weights), in the order
   /// of tensors(). Reads no elements.

@@ -13,6 +13,7 @@
 #include "lathe/error.h"
 #include "lathe/executor.h"
 #include "lathe/exporters.h"
+#include "lathe/gguf.h"
 #include "lathe/inspector.h"
 #include "lathe/io.h"
 #include "lathe/io_info.h"

@@ -5,6 +5,7 @@
 
 #include "base/nearest.h"
 #include "io/bounded_json.h"
+#include "io/gguf.h"
 #include "io/stored_tensor.h"
 
 namespace lathe {
@@ -22,12 +23,13 @@ struct Checkpoint::State {
   size_t find(std::string_view name) const;
 };
 
-namespace {
-
-std::shared_ptr<const FileBytes> open_file(const fs::path& path, const CheckpointOptions& options) {
+std::shared_ptr<const FileBytes> open_checkpoint_file(const fs::path& path,
+                                                      const CheckpointOptions& options) {
   File f = open_regular(path);
   return options.untrusted ? read_file(std::move(f), path) : map_file(std::move(f), path);
 }
+
+namespace {
 
 bool has_pickle_magic(std::string_view bytes) {
   return bytes.size() > 1 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
@@ -43,9 +45,10 @@ CheckpointContents read_contents(const std::shared_ptr<const FileBytes>& file) {
     throw checkpoint_error(Code::not_supported, file->path(), {},
                            "PyTorch's zip format (the default since 1.6)", "its old format, a bare pickle",
                            "load it in PyTorch and save its state_dict again, or as safetensors");
-  throw checkpoint_error(
-      Code::wire_malformed, file->path(), {}, "a checkpoint: safetensors, .npy, .npz, or PyTorch's zip file",
-      bytes.empty() ? "an empty file" : "a file that begins like none of them", "check the path");
+  throw checkpoint_error(Code::wire_malformed, file->path(), {},
+                         "a checkpoint: safetensors, GGUF, .npy, .npz, or PyTorch's zip file",
+                         bytes.empty() ? "an empty file" : "a file that begins like none of them",
+                         "check the path");
 }
 
 /// Refuses names that lead out of the index's directory.
@@ -77,7 +80,7 @@ WeightMap read_index(const fs::path& path) {
 std::shared_ptr<const FileBytes> open_shard(const fs::path& index, const std::string& shard,
                                             const CheckpointOptions& options) {
   try {
-    return open_file(index.parent_path() / shard, options);
+    return open_checkpoint_file(index.parent_path() / shard, options);
   } catch (const Error& e) {
     if (e.code() != Code::file_not_found) throw;
     throw checkpoint_error(Code::file_not_found, index, {}, "all its shards beside the index",
@@ -110,6 +113,8 @@ std::string_view name_of(CheckpointFormat f) {
       return "npz";
     case CheckpointFormat::pytorch:
       return "pytorch";
+    case CheckpointFormat::gguf:
+      return "gguf";
   }
   return "unknown";
 }
@@ -130,10 +135,9 @@ Checkpoint Checkpoint::open(const fs::path& given, const CheckpointOptions& opti
   std::error_code ignored;
   const fs::path path = fs::is_directory(given, ignored) ? file_in(given) : given;
   auto state = std::make_shared<State>();
-  const auto add = [&](const std::shared_ptr<const FileBytes>& file) {
-    CheckpointContents contents = read_contents(file);
+  const auto add = [&](const fs::path& file, CheckpointContents contents) {
     state->format = contents.format;
-    state->files.push_back(file->path());
+    state->files.push_back(file);
     state->metadata.merge(contents.metadata);
     std::move(contents.tensors.begin(), contents.tensors.end(), std::back_inserter(state->stored));
   };
@@ -142,9 +146,17 @@ Checkpoint Checkpoint::open(const fs::path& given, const CheckpointOptions& opti
     weights = read_index(path);
     std::map<std::string, bool> shards;  // sorted: the order of their numbers
     for (const auto& [tensor, shard] : weights) shards[shard] = true;
-    for (const auto& [shard, used] : shards) add(open_shard(path, shard, options));
+    for (const auto& [shard, used] : shards) {
+      const auto file = open_shard(path, shard, options);
+      add(file->path(), read_contents(file));
+    }
   } else {
-    add(open_file(path, options));
+    const FileOpener open = [&](const fs::path& p) { return open_checkpoint_file(p, options); };
+    const auto file = open(path);
+    if (begins_as_gguf(file->view()))
+      for (auto& [part, contents] : read_gguf(file, open)) add(part, std::move(contents));
+    else
+      add(path, read_contents(file));
   }
   for (const StoredTensor& t : state->stored) state->infos.push_back(t.info);
   for (size_t i = 0; i < state->infos.size(); ++i) {
@@ -175,6 +187,14 @@ const CheckpointTensor& Checkpoint::at(std::string_view name) const {
   return state_->infos[state_->find(name)];
 }
 Tensor Checkpoint::tensor(std::string_view name) const { return load(state_->stored[state_->find(name)]); }
+
+Tensor Checkpoint::blocks(std::string_view name) const {
+  const StoredTensor& t = state_->stored[state_->find(name)];
+  if (t.info.blocks.empty())
+    throw checkpoint_error(Code::not_supported, t.info.file, name, "a tensor that is stored in blocks",
+                           "elements of " + std::string(name_of(t.info.type)), "ask for tensor()");
+  return t.load_blocks();
+}
 
 std::vector<std::vector<std::string>> Checkpoint::tied() const {
   using Place = std::tuple<const FileBytes*, uint64_t, DataType, std::vector<int64_t>, std::vector<int64_t>>;
@@ -212,10 +232,10 @@ struct Elements {
 }  // namespace
 
 std::vector<std::vector<std::string>> Checkpoint::duplicates() const {
-  std::map<std::pair<DataType, std::vector<int64_t>>, std::vector<size_t>> alike;
+  std::map<std::tuple<DataType, std::string, std::vector<int64_t>>, std::vector<size_t>> alike;
   for (size_t i = 0; i < state_->infos.size(); ++i) {
     const CheckpointTensor& t = state_->infos[i];
-    if (t.bytes) alike[{t.type, std::vector<int64_t>(t.shape.begin(), t.shape.end())}].push_back(i);
+    if (t.bytes) alike[{t.type, t.blocks, std::vector<int64_t>(t.shape.begin(), t.shape.end())}].push_back(i);
   }
   std::map<size_t, std::vector<std::string>> groups;  // by the first of each
   for (const auto& [kind, candidates] : alike) {

@@ -19,7 +19,8 @@ struct StoredTensor {
   uint64_t offset = 0;           // of the first element in the file
   std::vector<int64_t> strides;  // in elements, none negative; empty: row-major
   std::function<Tensor()> load;  // where the file's bytes are not the elements: compressed, swapped, …
-  uint64_t packed = 0;           // bytes in the file, where `load` cannot tell the elements apart
+  std::function<Tensor()> load_blocks;  // where info.blocks names some
+  uint64_t packed = 0;  // bytes in the file, where they are not elements but tell tensors of one kind apart
 
   const char* data() const { return file->view().data() + offset; }
 };
@@ -34,6 +35,10 @@ struct CheckpointContents {
 void complete(StoredTensor& t);
 /// Returns the elements; if info.mapped, they are a view of the file.
 Tensor load(const StoredTensor& t);
+
+/// Opens a regular file as the options say. Throws file_not_found, file_not_regular, file_unreadable.
+std::shared_ptr<const FileBytes> open_checkpoint_file(const std::filesystem::path& path,
+                                                      const CheckpointOptions& options);
 
 /// An error about a file of a checkpoint and, where that is known, one of its tensors.
 Error checkpoint_error(Code code, const std::filesystem::path& file, std::string_view tensor,
