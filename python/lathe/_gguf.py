@@ -8,7 +8,7 @@ from typing import Any
 
 from lathe import _lathe
 from lathe._refit import Path
-from lathe._values import array_from_tensor
+from lathe._values import array_from_tensor, array_of_file
 
 
 @dataclass(frozen=True)
@@ -64,20 +64,20 @@ class Gguf:
         return self._native.contains(name)
 
     def __getitem__(self, name: str) -> Any:
-        """Returns the elements of a tensor as an array that must not be written to.
+        """Returns the elements of a tensor as an array that cannot be written to.
         Plain ones keep their type and are the file's own memory where they can be; blocks become float32. Raises as
         `info` does, and E6002 (not_supported) for blocks that cannot be decoded: Q1_0, Q8_1 and Q8_K."""
-        return array_from_tensor(self._native.tensor(name))
+        return array_of_file(self._native.tensor(name))
 
     def float32(self, name: str) -> Any:
         """Returns the elements of a tensor as float32, whatever their type; float64 and integers are rounded.
         Raises as indexing does."""
-        return array_from_tensor(self._native.float32(name))
+        return array_of_file(self._native.float32(name))
 
     def raw(self, name: str) -> Any:
         """Returns the mapped bytes of a tensor as uint8: its shape, with the last axis in bytes.
         Raises as `info` does."""
-        return array_from_tensor(self._native.raw(name))
+        return array_of_file(self._native.raw(name))
 
 
 __all__ = ["Gguf", "GgufTensor"]

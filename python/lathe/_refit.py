@@ -9,7 +9,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 from lathe import _lathe
 from lathe._engine import Engine, RunControl, Source, _limited, load_options
 from lathe._network.handles import constant_tensor
-from lathe._values import array_from_tensor
+from lathe._values import array_from_tensor, array_of_file
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -85,13 +85,13 @@ class Checkpoint:
         return self._native.contains(name)
 
     def __getitem__(self, name: str) -> Any:
-        """Returns a tensor as an array that must not be written to; raises as `info` does."""
-        return array_from_tensor(self._native.tensor(name))
+        """Returns a tensor as an array that cannot be written to; raises as `info` does."""
+        return array_of_file(self._native.tensor(name))
 
     def blocks(self, name: str) -> Any:
         """Returns the mapped blocks of a tensor as uint8: its shape, with the last axis in bytes.
         Raises as `info` does, and E6002 (not_supported) for a tensor that is not stored in blocks."""
-        return array_from_tensor(self._native.blocks(name))
+        return array_of_file(self._native.blocks(name))
 
     def metadata(self) -> dict[str, str]:
         """Returns the text entries of safetensors' __metadata__; of GGUF numbers, booleans and strings as text.

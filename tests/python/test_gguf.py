@@ -149,7 +149,9 @@ def test_shapes_and_elements(tmp_path):
     assert file.names() == list(tensors) and file.version == 3 and file.files() == [str(tmp_path / "t.gguf")]
     for name, want in tensors.items():
         assert name in file and file[name].dtype == want.dtype and (file[name] == want).all()
-        assert not file[name].flags.writeable
+        for array in (file[name], file.raw(name), lathe.Checkpoint(tmp_path / "t.gguf")[name]):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
         assert file.raw(name).shape == want.shape[:-1] + (want.shape[-1] * want.itemsize,)
     assert "absent" not in file
     with pytest.raises(lathe.Error, match="E6001.*'four'"):
