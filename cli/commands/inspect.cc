@@ -1,5 +1,5 @@
 // `lathe inspect`: what a model is: inputs, outputs, operators, size, work, memory. Of a checkpoint, its
-// tensors.
+// tensors, and of GGUF its metadata.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -254,18 +254,19 @@ void add_inspect(CLI::App& app, Command& command) {
   CLI::App* sub =
       declare(app, command, "inspect",
               "Tell what a model is: inputs, outputs, operators, parameters, work and memory; of a "
-              "checkpoint, its tensors",
+              "checkpoint, its tensors, and of a GGUF file its metadata",
               "  lathe inspect model.onnx\n  lathe inspect model.onnx --shape batch=8 --json\n"
               "  lathe inspect model.onnx --steps --level extended\n"
               "  lathe inspect model.onnx --steps --effort normal --tune-seconds 10\n"
               "  lathe build model.onnx\n  lathe inspect model.lathe\n"
               "  lathe inspect model.onnx --text\n  lathe inspect model.onnx --dot\n"
-              "  lathe inspect model.safetensors\n");
+              "  lathe inspect model.safetensors\n"
+              "  lathe inspect model.gguf\n");
   auto options = std::make_shared<InspectArguments>();
   options->model.add_to(sub, true);
   sub->get_option("MODEL")->description(
-      "An .onnx file, ONNX text (.onnxtxt), a .lathe plan, or a checkpoint: a directory, .safetensors, .bin, "
-      ".pt, .pth, .npz, .npy, or an .index.json of shards");
+      "An .onnx file, ONNX text (.onnxtxt), a .lathe plan, or a checkpoint: a directory, .safetensors, .gguf "
+      "(of a split one any part), .bin, .pt, .pth, .npz, .npy, or an .index.json of shards");
   options->shape.add_to(sub);
   CLI::Option* text = sub->add_flag("--text", options->text,
                                     "Print the graph after import, a line a node (with --json: as JSON)");

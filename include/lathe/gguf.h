@@ -153,7 +153,7 @@ struct GgufTensor {
   GgufType type = GgufType::f32;  // how the elements are stored
   Shape shape;                    // sizes, outermost first (the file has them innermost first)
   size_t part = 0;                // index into Gguf::files()
-  uint64_t offset = 0;            // of the first byte, from the beginning of that file
+  uint64_t offset = 0;            // position of its first byte in that file
   uint64_t bytes = 0;             // bytes in the file
 };
 

@@ -41,6 +41,7 @@ from lathe._lathe import (
     TopKOperation,
     UnaryOperation,
 )
+from lathe._gguf import Gguf, GgufTensor
 from lathe._network.builder import Builder, BuilderConfig, OptimizationProfile, Parser
 from lathe._network.control import LoopBody
 from lathe._network.handles import Layer, TensorRef
@@ -105,6 +106,8 @@ __all__ = [
     "ExecutionContext",
     "FillOperation",
     "GatherMode",
+    "Gguf",
+    "GgufTensor",
     "GridPadding",
     "InterpolationMode",
     "IoInfo",

@@ -9,7 +9,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 from lathe import _lathe
 from lathe._engine import Engine, RunControl, Source, _limited, load_options
 from lathe._network.handles import constant_tensor
-from lathe._values import array_from_tensor
+from lathe._values import array_from_tensor, array_of_file
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -39,7 +39,9 @@ class LoraDelta:
 @dataclass(frozen=True)
 class TensorInfo:
     """A tensor of a checkpoint, as its header describes it.
-    `bytes` is the size of its elements. `mapped` says that an array of it is the file's own memory and not a copy."""
+    `bytes` is the size of its elements. `mapped` says that an array of it is the file's own memory and not a copy.
+    `blocks` names the blocks of a few bits that a GGUF file has in place of elements, as "Q4_K", which are read as
+    float32; it is "" and `block_bytes` 0 where there are none."""
 
     name: str
     dtype: str
@@ -47,21 +49,23 @@ class TensorInfo:
     bytes: int
     file: str
     mapped: bool
+    blocks: str = ""
+    block_bytes: int = 0
 
 
 class Checkpoint:
     """Named tensors of a file, of shards with an index, or of a Hugging Face directory.
-    The formats are safetensors, .npy, .npz and PyTorch's zip files. Tensors are mapped, and read when they are touched;
-    nothing in a file is executed. `untrusted` reads the files into private memory. Immutable and thread-safe. Raises
-    `lathe.Error`: E10xx where a file cannot be read, E11xx where it is malformed, E1201 for an index that leaves its
-    directory, E21xx for a tensor that is invalid, E6002 (not_supported) for pickles that hold more than tensors."""
+    The formats are safetensors, GGUF, .npy, .npz and PyTorch's zip files. Tensors are mapped, and read when they are
+    touched; nothing in a file is executed. `untrusted` reads the files into private memory. Immutable and thread-safe.
+    Raises `lathe.Error`: E10xx where a file cannot be read, E11xx where it is malformed, E1201 for an index that leaves
+    its directory, E21xx for a tensor that is invalid, E6002 (not_supported) for pickles that hold more than tensors."""
 
     def __init__(self, path: Path, *, untrusted: bool = False):
         self._native = _lathe.Checkpoint.open(os.fspath(path), untrusted)
 
     @property
     def format(self) -> str:
-        """The format of the files: "safetensors", "npy", "npz" or "pytorch"."""
+        """The format of the files: "safetensors", "npy", "npz", "pytorch" or "gguf"."""
         return self._native.format()
 
     def files(self) -> list[str]:
@@ -81,11 +85,17 @@ class Checkpoint:
         return self._native.contains(name)
 
     def __getitem__(self, name: str) -> Any:
-        """Returns a tensor as an array that must not be written to; raises as `info` does."""
-        return array_from_tensor(self._native.tensor(name))
+        """Returns a tensor as an array that cannot be written to; raises as `info` does."""
+        return array_of_file(self._native.tensor(name))
+
+    def blocks(self, name: str) -> Any:
+        """Returns the mapped blocks of a tensor as uint8: its shape, with the last axis in bytes.
+        Raises as `info` does, and E6002 (not_supported) for a tensor that is not stored in blocks."""
+        return array_of_file(self._native.blocks(name))
 
     def metadata(self) -> dict[str, str]:
-        """Returns the text entries of safetensors' __metadata__."""
+        """Returns the text entries of safetensors' __metadata__; of GGUF numbers, booleans and strings as text.
+        `Gguf` has the arrays of such a file, too."""
         return self._native.metadata()
 
     def tied(self) -> list[list[str]]:

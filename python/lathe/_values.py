@@ -138,6 +138,14 @@ def array_from_tensor(tensor: _lathe.Tensor) -> Any:
     return tensor.carrier().view(name)  # `view`: NumPy has two kinds of 64-bit integers, and means this one
 
 
+def array_of_file(tensor: Any) -> Any:
+    """Returns a tensor of a file as an array that cannot be written to: its memory may be the file's own, mapped."""
+    array = array_from_tensor(tensor)
+    if isinstance(array, np.ndarray):
+        array.flags.writeable = False
+    return array
+
+
 class _Type:
     """An input's declared type, as far as it helps to read a Python value: "seq(tensor(float))"."""
 

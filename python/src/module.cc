@@ -20,6 +20,7 @@ NB_MODULE(_lathe, m) {
   lathe::python::bind_tools(m);
   lathe::python::bind_network(m);
   lathe::python::bind_nn(m);
+  lathe::python::bind_gguf(m);
   lathe::python::bind_exporters(m);
   lathe::python::bind_tokenizer(m);
 }

@@ -31,6 +31,7 @@ void bind_tools(nb::module_& m);
 void bind_network(nb::module_& m);
 void bind_refit(nb::module_& m);
 void bind_exporters(nb::module_& m);
+void bind_gguf(nb::module_& m);
 void bind_tokenizer(nb::module_& m);
 void bind_nn(nb::module_& m);
 

@@ -480,8 +480,11 @@ void bind_checkpoints(nb::module_& m) {
           "tensor", [](const Checkpoint& c, const std::string& name) { return c.tensor(name); },
           "Returns a tensor, mapped where it can be.")
       .def(
+          "blocks", [](const Checkpoint& c, const std::string& name) { return c.blocks(name); },
+          "Returns the blocks of a tensor as bytes.")
+      .def(
           "metadata", [](const Checkpoint& c) { return c.metadata(); },
-          "Returns the entries of safetensors' __metadata__.")
+          "Returns the entries of safetensors' __metadata__, or of GGUF those that are no arrays.")
       .def("tied", &Checkpoint::tied, "Returns groups of names for the same elements.")
       .def("duplicates", &Checkpoint::duplicates, nb::call_guard<nb::gil_scoped_release>(),
            "Returns groups of names for equal tensors.")
@@ -504,6 +507,8 @@ void bind_checkpoints(nb::module_& m) {
             d["bytes"] = t.bytes;
             d["file"] = t.file.string();
             d["mapped"] = t.mapped;
+            d["blocks"] = t.blocks;
+            d["block_bytes"] = t.block_bytes;
             return d;
           },
           "Returns the header of a tensor, as a dict with the fields of TensorInfo.");

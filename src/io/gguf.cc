@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr uint64_t most_parts = 512;
+constexpr uint64_t max_parts = 512;
 constexpr const char *part_key = "split.no", *parts_key = "split.count", *tensors_key = "split.tensors.count";
 
 /// What each part says of itself may differ from part to part.
@@ -104,9 +104,9 @@ std::vector<GgufPart> read_gguf_parts(const std::shared_ptr<const FileBytes>& fi
   const uint64_t count = parts[0].find(parts_key) ? split_number(parts[0], parts_key) : 1;
   if (count <= 1) return parts;
   const fs::path& path = file->path();
-  if (count > most_parts)
+  if (count > max_parts)
     throw checkpoint_error(Code::wire_too_large, path, parts_key,
-                           "at most " + std::to_string(most_parts) + " parts", std::to_string(count),
+                           "at most " + std::to_string(max_parts) + " parts", std::to_string(count),
                            "merge them by llama-gguf-split");
   const uint64_t given = split_number(parts[0], part_key);
   const std::string name = path.filename().string(), ending = part_ending(given, count);

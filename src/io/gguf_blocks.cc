@@ -56,14 +56,14 @@ T load_from(Block at) {
   std::memcpy(&v, at, sizeof v);
   return v;
 }
-float half_at(Block at) { return to_float(Float16{load_from<uint16_t>(at)}); }
+float f16_at(Block at) { return to_float(Float16{load_from<uint16_t>(at)}); }
 float as_float(int v) { return static_cast<float>(v); }
 float as_float(unsigned v) { return static_cast<float>(v); }
 
 // Blocks of 32 elements: low nibbles are the first half, high nibbles the second.
 
 void decode_q4_0(Block b, float* y) {
-  const float d = half_at(b);
+  const float d = f16_at(b);
   for (int i = 0; i < 16; ++i) {
     y[i] = d * as_float((b[2 + i] & 15) - 8);
     y[i + 16] = d * as_float((b[2 + i] >> 4) - 8);
@@ -71,7 +71,7 @@ void decode_q4_0(Block b, float* y) {
 }
 
 void decode_q4_1(Block b, float* y) {
-  const float d = half_at(b), m = half_at(b + 2);
+  const float d = f16_at(b), m = f16_at(b + 2);
   for (int i = 0; i < 16; ++i) {
     y[i] = d * as_float(b[4 + i] & 15) + m;
     y[i + 16] = d * as_float(b[4 + i] >> 4) + m;
@@ -79,7 +79,7 @@ void decode_q4_1(Block b, float* y) {
 }
 
 void decode_q5_0(Block b, float* y) {
-  const float d = half_at(b);
+  const float d = f16_at(b);
   const auto fifth = load_from<uint32_t>(b + 2);
   for (int i = 0; i < 16; ++i) {
     y[i] = d * as_float(static_cast<int>((b[6 + i] & 15u) | (fifth >> i & 1) << 4) - 16);
@@ -88,7 +88,7 @@ void decode_q5_0(Block b, float* y) {
 }
 
 void decode_q5_1(Block b, float* y) {
-  const float d = half_at(b), m = half_at(b + 2);
+  const float d = f16_at(b), m = f16_at(b + 2);
   const auto fifth = load_from<uint32_t>(b + 4);
   for (int i = 0; i < 16; ++i) {
     y[i] = d * as_float((b[8 + i] & 15u) | (fifth >> i & 1) << 4) + m;
@@ -97,7 +97,7 @@ void decode_q5_1(Block b, float* y) {
 }
 
 void decode_q8_0(Block b, float* y) {
-  const float d = half_at(b);
+  const float d = f16_at(b);
   for (int i = 0; i < 32; ++i) y[i] = as_float(static_cast<int8_t>(b[2 + i])) * d;
 }
 
@@ -107,7 +107,7 @@ void decode_q8_0(Block b, float* y) {
 int two_bits(Block q, int i) { return q[32 * (i / 128) + i % 32] >> (2 * (i % 128 / 32)) & 3; }
 
 void decode_q2_k(Block b, float* y) {
-  const float d = half_at(b + 80), dmin = half_at(b + 82);
+  const float d = f16_at(b + 80), dmin = f16_at(b + 82);
   for (int group = 0; group < 16; ++group) {
     const float scale = d * as_float(b[group] & 15), low = dmin * as_float(b[group] >> 4);
     for (int i = 16 * group; i < 16 * (group + 1); ++i) y[i] = scale * as_float(two_bits(b + 16, i)) - low;
@@ -116,7 +116,7 @@ void decode_q2_k(Block b, float* y) {
 
 void decode_q3_k(Block b, float* y) {
   const Block high = b, low = b + 32, scales = b + 96;
-  const float d = half_at(b + 108);
+  const float d = f16_at(b + 108);
   for (int group = 0; group < 16; ++group) {
     const int nibble = scales[group % 8] >> (4 * (group / 8)) & 15;
     const int top = scales[8 + group % 4] >> (2 * (group / 4)) & 3;
@@ -138,7 +138,7 @@ ScaleAndMinimum six_bits(Block b, int j) {
 }
 
 void decode_q4_k(Block b, float* y) {
-  const float d = half_at(b), dmin = half_at(b + 2);
+  const float d = f16_at(b), dmin = f16_at(b + 2);
   for (int group = 0; group < 8; ++group, y += 32) {
     const auto [scale, minimum] = six_bits(b + 4, group);
     const float by = d * as_float(scale), low = dmin * as_float(minimum);
@@ -148,7 +148,7 @@ void decode_q4_k(Block b, float* y) {
 }
 
 void decode_q5_k(Block b, float* y) {
-  const float d = half_at(b), dmin = half_at(b + 2);
+  const float d = f16_at(b), dmin = f16_at(b + 2);
   for (int group = 0; group < 8; ++group, y += 32) {
     const auto [scale, minimum] = six_bits(b + 4, group);
     const float by = d * as_float(scale), low = dmin * as_float(minimum);
@@ -159,7 +159,7 @@ void decode_q5_k(Block b, float* y) {
 }
 
 void decode_q6_k(Block b, float* y) {
-  const float d = half_at(b + 208);
+  const float d = f16_at(b + 208);
   for (int i = 0; i < 256; ++i) {
     const int part = i / 128, quarter = i % 128 / 32, lane = i % 32;
     const int low = b[64 * part + 32 * (quarter % 2) + lane] >> (4 * (quarter / 2)) & 15;
@@ -172,7 +172,7 @@ void decode_q6_k(Block b, float* y) {
 constexpr int8_t nonlinear[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
 void decode_iq4_nl(Block b, float* y) {
-  const float d = half_at(b);
+  const float d = f16_at(b);
   for (int i = 0; i < 16; ++i) {
     y[i] = d * as_float(nonlinear[b[2 + i] & 15]);
     y[i + 16] = d * as_float(nonlinear[b[2 + i] >> 4]);
@@ -180,7 +180,7 @@ void decode_iq4_nl(Block b, float* y) {
 }
 
 void decode_iq4_xs(Block b, float* y) {
-  const float d = half_at(b);
+  const float d = f16_at(b);
   const auto tops = load_from<uint16_t>(b + 2);
   for (int group = 0; group < 8; ++group, y += 32) {
     const int low = b[4 + group / 2] >> (4 * (group % 2)) & 15, top = tops >> (2 * group) & 3;
@@ -205,14 +205,14 @@ float* ternary(Block q, int width, int digits, float d, float* y) {
 }
 
 void decode_tq1_0(Block b, float* y) {
-  const float d = half_at(b + 52);
+  const float d = f16_at(b + 52);
   y = ternary(b, 32, 5, d, y);
   y = ternary(b + 32, 16, 5, d, y);
   ternary(b + 48, 4, 4, d, y);
 }
 
 void decode_tq2_0(Block b, float* y) {
-  const float d = half_at(b + 64);
+  const float d = f16_at(b + 64);
   for (int i = 0; i < 256; ++i) y[i] = d * as_float(two_bits(b, i) - 1);
 }
 
@@ -258,7 +258,7 @@ unsigned eight_signs(unsigned seven) { return seven | static_cast<unsigned>(std:
 
 void decode_iq2_xxs(Block b, float* y) {
   const GgufGrid& grid = gguf_grid(GgufGridName::iq2_xxs);
-  const float d = half_at(b);
+  const float d = f16_at(b);
   b += 2;
   for (int group = 0; group < 8; ++group, b += 8) {
     const auto bits = load_from<uint32_t>(b + 4);
@@ -270,7 +270,7 @@ void decode_iq2_xxs(Block b, float* y) {
 
 void decode_iq2_xs(Block b, float* y) {
   const GgufGrid& grid = gguf_grid(GgufGridName::iq2_xs);
-  const float d = half_at(b);
+  const float d = f16_at(b);
   for (int k = 0; k < 32; ++k, y += 8) {
     const unsigned q = load_from<uint16_t>(b + 2 + 2 * k);
     const unsigned s = b[66 + k / 4] >> (k / 2 % 2 * 4) & 15u;
@@ -280,7 +280,7 @@ void decode_iq2_xs(Block b, float* y) {
 
 void decode_iq2_s(Block b, float* y) {
   const GgufGrid& grid = gguf_grid(GgufGridName::iq2_s);
-  const float d = half_at(b);
+  const float d = f16_at(b);
   for (int k = 0; k < 32; ++k, y += 8) {
     const unsigned index = b[2 + k] | (unsigned{b[66 + k / 4]} >> (k % 4 * 2) & 3) << 8;
     const unsigned s = b[74 + k / 4] >> (k / 2 % 2 * 4) & 15u;
@@ -290,7 +290,7 @@ void decode_iq2_s(Block b, float* y) {
 
 void decode_iq3_xxs(Block b, float* y) {
   const GgufGrid& grid = gguf_grid(GgufGridName::iq3_xxs);
-  const float d = half_at(b);
+  const float d = f16_at(b);
   for (int group = 0; group < 8; ++group) {
     const auto bits = load_from<uint32_t>(b + 66 + 4 * group);
     const float scale = d * (0.5f + as_float(bits >> 28)) * 0.5f;
@@ -303,7 +303,7 @@ void decode_iq3_xxs(Block b, float* y) {
 
 void decode_iq3_s(Block b, float* y) {
   const GgufGrid& grid = gguf_grid(GgufGridName::iq3_s);
-  const float d = half_at(b);
+  const float d = f16_at(b);
   for (int k = 0; k < 64; ++k, y += 4) {
     const unsigned index = b[2 + k] | (unsigned{b[66 + k / 8]} >> (k % 8) & 1) << 8;
     const unsigned s = b[106 + k / 16] >> (k / 8 % 2 * 4) & 15u;
@@ -319,7 +319,7 @@ void moved_row(const int8_t* row, bool down, float scale, float* y) {
 
 void decode_iq1_s(Block b, float* y) {
   const GgufGrid& grid = gguf_grid(GgufGridName::iq1);
-  const float d = half_at(b);
+  const float d = f16_at(b);
   for (int k = 0; k < 32; ++k, y += 8) {
     const unsigned bits = load_from<uint16_t>(b + 34 + k / 4 * 2);
     const unsigned index = b[2 + k] | (bits >> (3 * (k % 4)) & 7) << 8;

@@ -13,13 +13,13 @@ namespace lathe {
 namespace {
 
 /// Bounds what a header costs in memory: some 1 kB a tensor.
-constexpr uint64_t most_tensors = uint64_t{1} << 19, most_keys = uint64_t{1} << 16;
+constexpr uint64_t max_gguf_tensors = uint64_t{1} << 19, max_keys = uint64_t{1} << 16;
 constexpr uint64_t longest_key = 65'535, longest_name = 256;
 /// Published models have some 10 MB, nearly all of it their vocabulary.
 constexpr uint64_t longest_metadata = uint64_t{256} << 20;
-constexpr uint32_t most_dimensions = 4, default_alignment = 32;
+constexpr uint32_t max_dimensions = 4, default_alignment = 32;
 /// Bytes that a key with its value, and a tensor, take at least.
-constexpr uint64_t least_key_bytes = 8 + 4 + 1, least_tensor_bytes = 8 + 4 + 4 + 8;
+constexpr uint64_t min_key_bytes = 8 + 4 + 1, min_tensor_bytes = 8 + 4 + 4 + 8;
 
 std::string at_byte(uint64_t at) { return " at byte " + std::to_string(at); }
 
@@ -63,7 +63,7 @@ class GgufReader {
     return *v;
   }
   std::string_view text(std::string_view about, const char* what, uint64_t longest);
-  uint64_t count(const char* what, uint64_t most, uint64_t least_bytes);
+  uint64_t count(const char* what, uint64_t most, uint64_t min_bytes);
 
   void read_version();
   void read_key();
@@ -104,10 +104,10 @@ std::string_view GgufReader::text(std::string_view about, const char* what, uint
   return *s;
 }
 
-uint64_t GgufReader::count(const char* what, uint64_t most, uint64_t least_bytes) {
+uint64_t GgufReader::count(const char* what, uint64_t most, uint64_t min_bytes) {
   const size_t at = from_.at();
   const auto n = number<uint64_t>({}, what);
-  if (n > file_->view().size() / least_bytes)
+  if (n > file_->view().size() / min_bytes)
     fault(Code::wire_malformed, {}, what,
           std::to_string(n) + at_byte(at) + ", more than a file of " + std::to_string(file_->view().size()) +
               " bytes can have");
@@ -197,8 +197,8 @@ void GgufReader::read_tensor() {
   GgufTensor t;
   t.name = text({}, "the name of a tensor", longest_name);
   const auto rank = number<uint32_t>(t.name, "the number of dimensions");
-  if (rank > most_dimensions)
-    fault(Code::tensor_bad_shape, t.name, "at most " + std::to_string(most_dimensions) + " dimensions",
+  if (rank > max_dimensions)
+    fault(Code::tensor_bad_shape, t.name, "at most " + std::to_string(max_dimensions) + " dimensions",
           std::to_string(rank));
   for (uint32_t i = 0; i < rank; ++i) {
     const auto size = number<uint64_t>(t.name, "a dimension");
@@ -272,8 +272,8 @@ void GgufReader::check_overlaps() const {
 
 GgufPart GgufReader::read() {
   read_version();
-  const uint64_t tensors = count("the number of tensors", most_tensors, least_tensor_bytes);
-  const uint64_t keys = count("the number of keys", most_keys, least_key_bytes);
+  const uint64_t tensors = count("the number of tensors", max_gguf_tensors, min_tensor_bytes);
+  const uint64_t keys = count("the number of keys", max_keys, min_key_bytes);
   for (uint64_t i = 0; i < keys; ++i) read_key();
   require_different(
       part_.metadata, [](const auto& entry) -> std::string_view { return entry.first; }, "keys that differ",

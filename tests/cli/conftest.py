@@ -42,6 +42,39 @@ def write_safetensors(path, tensors):
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
+def write_gguf(path, metadata, tensors):
+    """`metadata` are (key, number of the type, bytes), `tensors` (name, NumPy's order of sizes, number of the type, bytes)."""
+
+    def text(s):
+        return struct.pack("<Q", len(s.encode())) + s.encode()
+
+    header = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata))
+    for key, kind, value in metadata:
+        header += text(key) + struct.pack("<I", kind) + value
+    data = b""
+    for name, shape, kind, elements in tensors:
+        data += b"\0" * (-len(data) % 32)
+        header += text(name) + struct.pack(f"<I{len(shape)}Q", len(shape), *shape[::-1]) + struct.pack("<IQ", kind, len(data))
+        data += elements
+    path.write_bytes(header + b"\0" * (-len(header) % 32) + data)
+
+
+def write_small_gguf(path):
+    string, array, uint32 = 8, 9, 4
+    texts = b"".join(struct.pack("<Q", 1) + c.encode() for c in "abcdefghijklmnopqrstuvwxyz")
+    write_gguf(
+        path,
+        [
+            ("general.architecture", string, struct.pack("<Q", 5) + b"llama"),
+            ("llama.context_length", uint32, struct.pack("<I", 2048)),
+            ("tokenizer.ggml.model", string, struct.pack("<Q", 4) + b"gpt2"),
+            ("tokenizer.ggml.tokens", array, struct.pack("<IQ", string, 26) + texts),
+            ("no.text", string, struct.pack("<Q", 2) + b"\xff\xfe"),
+        ],
+        [("w", (2, 3), 0, b"\0" * 24), ("q", (2, 64), 2, b"\0" * 72)],
+    )
+
+
 def read_safetensors(path):
     """Arrays of float32 by their names."""
     file = path.read_bytes()
@@ -59,8 +92,8 @@ def timing_cache(cpu):
 
 @pytest.fixture
 def place(tmp_path):
-    """model.onnx, x.npy, inputs/x.npy, expected/y.npy, weights.npz, timings.json, others.json, model.safetensors;
-    checkpoint/, a small BERT, and recorded.safetensors, what PyTorch makes of it; tokenizer.json of a few words."""
+    """model.onnx, x.npy, inputs/x.npy, expected/y.npy, weights.npz, timings.json, others.json, model.safetensors,
+    model.gguf; checkpoint/, a small BERT, and recorded.safetensors, what PyTorch makes of it; tokenizer.json of a few words."""
     onnx.save(small_model(), tmp_path / "model.onnx")
     x = np.array([[1, -2, 3], [0.5, 0.25, -1]], np.float32)
     for name in ("inputs", "expected"):
@@ -71,6 +104,7 @@ def place(tmp_path):
     weights = {"w": np.full((3, 4), 0.25, np.float32), "b": np.arange(4, dtype=np.float32), "extra": np.zeros(2)}
     np.savez(tmp_path / "weights.npz", **weights)
     write_safetensors(tmp_path / "model.safetensors", {"w": [1.5, 2.5], "b": [0.5]})
+    write_small_gguf(tmp_path / "model.gguf")
     bert = ROOT / "tests/data/exporter/bert"
     (tmp_path / "checkpoint").mkdir()
     for name in ("config.json", "model.safetensors"):

@@ -314,6 +314,30 @@ def test_inspect_lists_a_checkpoint(lathe, place):
     assert tied["format"] == "pytorch" and tied["tied"] == [["embed.weight", "head.weight"]] and tied["tied_bytes"] == 80
 
 
+def test_inspect_tells_of_gguf(lathe, place):
+    j = lathe("inspect", "model.gguf", "--json").json
+    assert (j["format"], j["version"], j["files"], j["architecture"]) == ("gguf", 3, ["model.gguf"], "llama")
+    assert (j["context_length"], j["vocabulary"]) == (2048, {"model": "gpt2", "pre": "", "tokens": 26})
+    assert (j["parameters"], j["bytes"], j["bits_per_weight"]) == (134, 96, 8 * 96 / 134)
+    assert [(t["name"], t["type"], t["shape"], t["bytes"], t["file"]) for t in j["tensors"]] == [
+        ("w", "F32", [2, 3], 24, "model.gguf"),
+        ("q", "Q4_0", [2, 64], 72, "model.gguf"),
+    ]
+    assert [(t["type"], t["tensors"], t["parameters"], t["bytes"], t["read_as"]) for t in j["types"]] == [
+        ("F32", 1, 6, 24, "float32"),
+        ("Q4_0", 1, 128, 72, "float32, or as blocks"),
+    ]
+    assert j["metadata"]["tokenizer.ggml.tokens"] == {"array_of": "string", "size": 26}
+    text = lathe("inspect", "model.gguf").stdout
+    for line in ("a GGUF file of version 3 in model.gguf", "2048", "gpt2, 26 tokens", "2 bytes that are not all UTF-8"):
+        assert line in text, text
+    assert "2, 96 B, 5.73 bits per weight" in text and "read as float32, or as blocks" in text
+    assert lathe("inspect", "model.gguf", "--steps").returncode == 2
+    (place / "model.gguf").write_bytes((place / "model.gguf").read_bytes()[:-1])
+    broken = lathe("inspect", "model.gguf", "--json")
+    assert broken.returncode == 1 and broken.json["error"]["code"] == "E1204"
+
+
 def test_run_on_files(lathe, place):
     j = lathe("run", "model.onnx", "--input", "x=x.npy", "--output-dir", "out", "--json").json
     want = small_answer(np.load(place / "x.npy"))
