@@ -93,6 +93,8 @@ class LATHE_API Checkpoint {
   std::vector<std::vector<std::string>> duplicates() const;
 
  private:
+  friend Checkpoint checkpoint_of(struct CheckpointContents contents,
+                                  std::vector<std::filesystem::path> files);
   struct State;
   explicit Checkpoint(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;

@@ -6,6 +6,7 @@
 #include "base/scratch_file.h"
 #include "exporters/emit.h"
 #include "exporters/file_weights.h"
+#include "exporters/gguf_source.h"
 #include "exporters/merge.h"
 #include "exporters/missing_weights.h"
 #include "exporters/sentence.h"
@@ -81,14 +82,15 @@ std::optional<int64_t> pad_token_of(const ModelConfig& tokenizer) {
 class Exporter {
  public:
   Exporter(const fs::path& checkpoint, const fs::path& output, const ExportOptions& options)
-      : checkpoint_(checkpoint),
+      : gguf_(is_gguf(checkpoint) ? std::make_unique<const GgufSource>(checkpoint, options.load) : nullptr),
+        checkpoint_(gguf_ ? gguf_->folder() : checkpoint),
         options_(options),
         tasks_(options.tasks ? *options.tasks : TasksManager::builtin()),
-        library_(options.library.empty() ? TasksManager::infer_library_from_model(checkpoint)
+        library_(options.library.empty() ? TasksManager::infer_library_from_model(checkpoint_)
                                          : options.library),
-        sentence_(library_ == "sentence_transformers" ? std::optional(sentence_checkpoint(checkpoint))
+        sentence_(library_ == "sentence_transformers" ? std::optional(sentence_checkpoint(checkpoint_))
                                                       : std::nullopt),
-        architecture_(sentence_ ? sentence_->encoder : checkpoint),
+        architecture_(sentence_ ? sentence_->encoder : checkpoint_),
         config_(ModelConfig::open(architecture_)),
         output_(output) {}
 
@@ -198,7 +200,7 @@ class Exporter {
     // Converted weights are written near the output, so that their file can become a part of it.
     const ScratchFolder near_the_output(existing_part_of(output_));
     const ModelConfig config = config_with(overrides_);
-    const Checkpoint weights = Checkpoint::open(architecture_, options_.load);
+    const Checkpoint weights = gguf_ ? gguf_->weights() : Checkpoint::open(architecture_, options_.load);
     if (!sentence_) {
       model_ = tasks_.models().make(config, without_past(task_));
       bind(*model_, weights, architecture_, {});
@@ -233,9 +235,10 @@ class Exporter {
     nn::BindOptions variants;
     if constexpr (std::is_base_of_v<nn::Model, M>)
       variants = {.base_prefix = module.base_prefix(), .other_parts = module.other_parts()};
-    // The checkpoint is opened anew, except if its files may change meanwhile and were therefore read once.
-    file_weights_.add(options_.load.untrusted ? weights : Checkpoint::open(folder, options_.load), module,
-                      variants, path);
+    // The checkpoint is opened anew, except if its files may change meanwhile and were therefore read once,
+    // and if its tensors are made from those of the file each time.
+    file_weights_.add(options_.load.untrusted || gguf_ ? weights : Checkpoint::open(folder, options_.load),
+                      module, variants, path);
   }
   template <class M>
   nn::BindReport bound_or_explained(M& module, const Checkpoint& weights) const {
@@ -425,6 +428,7 @@ class Exporter {
     std::ranges::sort(report_.files, {}, &ExportReport::File::name);
   }
 
+  const std::unique_ptr<const GgufSource> gguf_;  // the source, if it is a GGUF file
   const fs::path checkpoint_;
   const ExportOptions& options_;
   const TasksManager& tasks_;

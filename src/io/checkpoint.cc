@@ -21,6 +21,8 @@ struct Checkpoint::State {
   std::unordered_map<std::string_view, size_t> by_name;
 
   size_t find(std::string_view name) const;
+  /// Makes `infos` and `by_name` of `stored`. Throws graph_duplicate_name.
+  void index();
 };
 
 std::shared_ptr<const FileBytes> open_checkpoint_file(const fs::path& path,
@@ -131,6 +133,26 @@ size_t Checkpoint::State::find(std::string_view name) const {
                          near.empty() ? "`lathe inspect` lists them" : "near to it: " + near);
 }
 
+void Checkpoint::State::index() {
+  for (const StoredTensor& t : stored) infos.push_back(t.info);
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const auto [first, added] = by_name.emplace(infos[i].name, i);
+    if (!added)
+      throw checkpoint_error(Code::graph_duplicate_name, infos[i].file, infos[i].name, "names that differ",
+                             "this one in " + in_quotes(infos[first->second].file.string()) + " too");
+  }
+}
+
+Checkpoint checkpoint_of(CheckpointContents contents, std::vector<fs::path> files) {
+  auto state = std::make_shared<Checkpoint::State>();
+  state->format = contents.format;
+  state->files = std::move(files);
+  state->metadata = std::move(contents.metadata);
+  state->stored = std::move(contents.tensors);
+  state->index();
+  return Checkpoint(std::move(state));
+}
+
 Checkpoint Checkpoint::open(const fs::path& given, const CheckpointOptions& options) {
   std::error_code ignored;
   const fs::path path = fs::is_directory(given, ignored) ? file_in(given) : given;
@@ -158,14 +180,7 @@ Checkpoint Checkpoint::open(const fs::path& given, const CheckpointOptions& opti
     else
       add(path, read_contents(file));
   }
-  for (const StoredTensor& t : state->stored) state->infos.push_back(t.info);
-  for (size_t i = 0; i < state->infos.size(); ++i) {
-    const CheckpointTensor& t = state->infos[i];
-    const auto [first, added] = state->by_name.emplace(t.name, i);
-    if (!added)
-      throw checkpoint_error(Code::graph_duplicate_name, t.file, t.name, "names that differ",
-                             "this one in " + in_quotes(state->infos[first->second].file.string()) + " too");
-  }
+  state->index();
   for (const auto& [tensor, shard] : weights) {
     const auto found = state->by_name.find(tensor);
     if (found == state->by_name.end())

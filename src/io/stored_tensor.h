@@ -31,6 +31,10 @@ struct CheckpointContents {
   std::map<std::string, std::string> metadata;
 };
 
+/// Returns a checkpoint of tensors that are made when they are asked for: `file` of each is null, and
+/// `offset` another number. Throws graph_duplicate_name.
+Checkpoint checkpoint_of(CheckpointContents contents, std::vector<std::filesystem::path> files);
+
 /// Sets the fields that follow from the others: bytes, file, mapped. `type` and `shape` are set and checked.
 void complete(StoredTensor& t);
 /// Returns the elements; if info.mapped, they are a view of the file.

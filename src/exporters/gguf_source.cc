@@ -1,0 +1,306 @@
+#include "exporters/gguf_source.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/error_about.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "io/stored_tensor.h"
+
+namespace lathe::exporters {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// What differs between the architectures whose decoder is that of Llama.
+struct Architecture {
+  std::string_view name;        // general.architecture
+  std::string_view model_type;  // of transformers
+  std::string_view classname;
+  /// llama.cpp turns neighbors (2i, 2i + 1) of a head, transformers halves (i, i + d/2): its converter has
+  /// put the rows of queries and keys in its order.
+  bool interleaves_rows;
+  bool qkv_bias;
+};
+constexpr Architecture architectures[] = {
+    {"llama", "llama", "LlamaForCausalLM", true, false},
+    {"qwen2", "qwen2", "Qwen2ForCausalLM", false, true},
+};
+
+Error fault(const Gguf& g, Code code, std::string expected, std::string got, std::string remedy = {}) {
+  return error_about(code, "read gguf", g.files().front(), std::move(expected), std::move(got),
+                     std::move(remedy));
+}
+
+const Architecture& architecture_of(const Gguf& g) {
+  const auto name = g.get<std::string>("general.architecture");
+  const auto at = std::ranges::find(architectures, name, &Architecture::name);
+  if (at != std::end(architectures)) return *at;
+  std::string known;
+  for (const Architecture& a : architectures) known += (known.empty() ? "" : ", ") + std::string(a.name);
+  throw fault(g, Code::not_supported, "an architecture among " + known, in_quotes(name));
+}
+
+/// The metadata of an architecture: "llama.block_count" and the like.
+class Facts {
+ public:
+  explicit Facts(const Gguf& g) : gguf_(g), architecture_(architecture_of(g)) {}
+
+  const Architecture& architecture() const { return architecture_; }
+  std::string key(std::string_view name) const {
+    return std::string(architecture_.name) + "." + std::string(name);
+  }
+  bool has(std::string_view name) const { return gguf_.find(key(name)) != nullptr; }
+  int64_t integer(std::string_view name) const { return one(name); }
+  int64_t integer(std::string_view name, int64_t fallback) const { return has(name) ? one(name) : fallback; }
+  double number(std::string_view name, double fallback) const {
+    return gguf_.get<double>(key(name), fallback);
+  }
+  std::string text(std::string_view name, std::string fallback) const {
+    return gguf_.get<std::string>(key(name), std::move(fallback));
+  }
+
+  int64_t heads() const { return integer("attention.head_count"); }
+  int64_t groups() const { return integer("attention.head_count_kv", heads()); }
+  int64_t head_size() const {
+    const int64_t count = heads();
+    if (count < 1)
+      throw fault(gguf_, Code::bad_argument, key("attention.head_count") + " of 1 or more",
+                  std::to_string(count));
+    return integer("attention.key_length", integer("embedding_length") / count);
+  }
+
+ private:
+  /// Some keys have a number for each layer; modules have one for all.
+  int64_t one(std::string_view name) const {
+    const GgufValue* v = gguf_.find(key(name));
+    if (!v || v->type() != GgufValueType::array) return gguf_.get<int64_t>(key(name));
+    const auto all = v->get<std::vector<int64_t>>();
+    if (all.empty() || std::ranges::any_of(all, [&](int64_t n) { return n != all[0]; }))
+      throw fault(gguf_, Code::not_supported, key(name) + " that is one number for all layers", v->text());
+    return all[0];
+  }
+
+  const Gguf& gguf_;
+  const Architecture& architecture_;
+};
+
+void add_rope(const Gguf& g, const Facts& facts, Json& config) {
+  const int64_t size = facts.head_size(), turned = facts.integer("rope.dimension_count", size);
+  if (turned != size)
+    throw fault(g, Code::not_supported, "heads of " + std::to_string(size) + " that are turned whole",
+                facts.key("rope.dimension_count") + " of " + std::to_string(turned));
+  config["rope_theta"] = facts.number("rope.freq_base", 10000);
+  const double factor = facts.number("rope.scaling.factor", facts.number("rope.scale_linear", 1));
+  std::string type = facts.text("rope.scaling.type", factor == 1 ? "none" : "linear");
+  if (g.contains("rope_freqs.weight")) {
+    // A factor for each frequency, which is LongRoPE's form. llama.cpp's converter has made it of what
+    // config.json said of Llama 3.
+    if (type != "none" && factor != 1)
+      throw fault(g, Code::not_supported, "either rope_freqs.weight or " + facts.key("rope.scaling.type"),
+                  "both");
+    const Tensor factors = g.float32("rope_freqs.weight");
+    Json list = Json::array();
+    for (float f : factors.as<float>()) list.push_back(static_cast<double>(f));
+    Json again = Json::array();
+    for (float f : factors.as<float>()) again.push_back(static_cast<double>(f));
+    Json rope{{"rope_type", "longrope"}, {"factor", 1.0}, {"attention_factor", 1.0}};
+    rope["short_factor"] = std::move(list);
+    rope["long_factor"] = std::move(again);
+    config["rope_scaling"] = std::move(rope);
+    return;
+  }
+  if (type == "none" || (type == "linear" && factor == 1)) return;
+  if (type == "linear") {
+    config["rope_scaling"] = Json{{"rope_type", "linear"}, {"factor", factor}};
+    return;
+  }
+  if (type != "yarn")
+    throw fault(g, Code::not_supported, "rope scaling of none, linear or yarn", in_quotes(type));
+  Json rope{{"rope_type", "yarn"}, {"factor", factor}};
+  if (facts.has("rope.scaling.original_context_length"))
+    rope["original_max_position_embeddings"] = facts.integer("rope.scaling.original_context_length");
+  for (const auto& [ours, theirs] :
+       {std::pair{"beta_fast", "rope.scaling.yarn_beta_fast"}, {"beta_slow", "rope.scaling.yarn_beta_slow"}})
+    if (facts.has(theirs)) rope[ours] = facts.number(theirs, 0);
+  for (const char* name : {"rope.scaling.attn_factor", "rope.scaling.yarn_ext_factor",
+                           "rope.scaling.yarn_attn_factor", "rope.scaling.yarn_log_multiplier"})
+    if (facts.has(name) && facts.number(name, 1) != 1)
+      throw fault(g, Code::not_supported, facts.key(name) + " of 1, or none",
+                  std::to_string(facts.number(name, 1)));
+  config["rope_scaling"] = std::move(rope);
+}
+
+int64_t vocabulary_of(const Gguf& g) {
+  const Shape& s = g.at("token_embd.weight").shape;
+  if (s.size() != 2) throw fault(g, Code::tensor_bad_shape, "a matrix token_embd.weight", describe(s));
+  return s[0];
+}
+
+/// The paths of modules for the parts of a tensor's name.
+const std::map<std::string_view, std::string_view>& layer_parts() {
+  static const std::map<std::string_view, std::string_view> parts{
+      {"attn_norm", "input_layernorm"},    {"attn_q", "self_attn.q_proj"},
+      {"attn_k", "self_attn.k_proj"},      {"attn_v", "self_attn.v_proj"},
+      {"attn_output", "self_attn.o_proj"}, {"ffn_norm", "post_attention_layernorm"},
+      {"ffn_gate", "mlp.gate_proj"},       {"ffn_up", "mlp.up_proj"},
+      {"ffn_down", "mlp.down_proj"}};
+  return parts;
+}
+
+/// Returns transformers' name of a tensor; empty for those that are no weight of a module.
+std::string name_of(const Gguf& g, const std::string& name) {
+  if (name == "token_embd.weight") return "model.embed_tokens.weight";
+  if (name == "output_norm.weight") return "model.norm.weight";
+  if (name == "output.weight") return "lm_head.weight";
+  if (name == "rope_freqs.weight") return {};
+  // blk.<layer>.<part>.<weight or bias>
+  const size_t layer = name.find('.') + 1, part = name.find('.', layer) + 1, kind = name.rfind('.');
+  if (name.starts_with("blk.") && layer < part && part <= kind) {
+    const std::string number = name.substr(layer, part - 1 - layer), suffix = name.substr(kind);
+    const auto at = layer_parts().find(std::string_view(name).substr(part, kind - part));
+    if (at != layer_parts().end() && (suffix == ".weight" || suffix == ".bias") && !number.empty() &&
+        std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; }))
+      return "model.layers." + number + "." + std::string(at->second) + suffix;
+    // Older files have the frequencies of each layer, which follow from the configuration.
+    if (name.ends_with(".attn_rot_embd.weight") || name.ends_with(".attn_rot_embd")) return {};
+  }
+  throw fault(g, Code::not_supported, "tensors of the decoders that are known", in_quotes(name));
+}
+
+/// Returns rows (2i, 2i + 1) of each head as (i, i + d/2).
+Tensor with_rows_in_halves(const Tensor& t, int64_t heads, const std::string& name) {
+  const int64_t rows = t.shape()[0];
+  if (heads < 1 || rows % heads != 0 || rows / heads % 2 != 0)
+    throw Error(Code::tensor_bad_shape, "read gguf",
+                std::to_string(heads) + " heads of an even number of rows",
+                describe(t.shape()) + " of " + in_quotes(name));
+  const int64_t size = rows / heads, half = size / 2;
+  const size_t bytes = rows == 0 ? 0 : t.bytes() / static_cast<size_t>(rows);
+  Tensor turned(t.type(), t.shape());
+  const auto* from = static_cast<const std::byte*>(t.data());
+  auto* to = static_cast<std::byte*>(turned.data());
+  for (int64_t head = 0; head < heads; ++head)
+    for (int64_t i = 0; i < half; ++i)
+      for (int64_t side = 0; side < 2; ++side)
+        std::memcpy(to + static_cast<size_t>(head * size + side * half + i) * bytes,
+                    from + static_cast<size_t>(head * size + 2 * i + side) * bytes, bytes);
+  return turned;
+}
+
+}  // namespace
+
+std::string config_of_gguf(const Gguf& g) {
+  const Facts facts(g);
+  const Architecture& a = facts.architecture();
+  Json config{{"model_type", a.model_type},
+              {"hidden_size", facts.integer("embedding_length")},
+              {"num_hidden_layers", facts.integer("block_count")},
+              {"intermediate_size", facts.integer("feed_forward_length")},
+              {"num_attention_heads", facts.heads()},
+              {"num_key_value_heads", facts.groups()},
+              {"head_dim", facts.head_size()},
+              {"hidden_act", "silu"},
+              {"rms_norm_eps", facts.number("attention.layer_norm_rms_epsilon", 1e-5)},
+              {"max_position_embeddings", facts.integer("context_length")},
+              {"vocab_size", vocabulary_of(g)},
+              {"tie_word_embeddings", !g.contains("output.weight")},
+              {"torch_dtype", "float32"}};
+  config["architectures"] = Json::array(a.classname);
+  if (facts.integer("attention.value_length", facts.head_size()) != facts.head_size())
+    throw fault(g, Code::not_supported, "keys and values of one size",
+                std::to_string(facts.integer("attention.value_length")) + " beside " +
+                    std::to_string(facts.head_size()));
+  if (facts.integer("expert_count", 0) != 0)
+    throw fault(g, Code::not_supported, "a model without experts", facts.key("expert_count"));
+  if (a.name == "llama") {
+    config["attention_bias"] = g.contains("blk.0.attn_q.bias");
+    config["mlp_bias"] = g.contains("blk.0.ffn_up.bias");
+  }
+  if (facts.has("attention.sliding_window") && facts.integer("attention.sliding_window") > 0)
+    throw fault(g, Code::not_supported, "attention without a window",
+                facts.key("attention.sliding_window") + " of " +
+                    std::to_string(facts.integer("attention.sliding_window")));
+  add_rope(g, facts, config);
+  for (const auto& [ours, theirs] : {std::pair{"bos_token_id", "tokenizer.ggml.bos_token_id"},
+                                     {"eos_token_id", "tokenizer.ggml.eos_token_id"},
+                                     {"pad_token_id", "tokenizer.ggml.padding_token_id"}})
+    if (g.find(theirs)) config[ours] = g.get<int64_t>(theirs);
+  return config.dump(2) + "\n";
+}
+
+Checkpoint weights_of_gguf(const Gguf& g) {
+  const Facts facts(g);
+  CheckpointContents contents;
+  contents.format = CheckpointFormat::gguf;
+  for (const GgufTensor& t : g.tensors()) {
+    std::string name = name_of(g, t.name);
+    if (name.empty()) continue;
+    const bool is_query = t.name.find(".attn_q.") != std::string::npos,
+               is_key = t.name.find(".attn_k.") != std::string::npos;
+    const int64_t heads = !facts.architecture().interleaves_rows ? 0
+                          : is_query                             ? facts.heads()
+                          : is_key                               ? facts.groups()
+                                                                 : 0;
+    StoredTensor stored;
+    const GgufTypeInfo& type = info_of(t.type);
+    stored.info.name = std::move(name);
+    stored.info.type = type.plain == DataType::undefined ? DataType::float32 : type.plain;
+    stored.info.shape = t.shape;
+    stored.info.file = g.files()[t.part];
+    stored.info.bytes = bytes_for(stored.info.type, static_cast<size_t>(count_of(t.shape)));
+    stored.offset = contents.tensors.size();
+    const auto in_order = [heads, name = t.name](const Tensor& rows) {
+      return heads > 0 ? with_rows_in_halves(rows, heads, name) : rows;
+    };
+    stored.load = [g, name = t.name, in_order] { return in_order(g.tensor(name)); };
+    if (type.plain == DataType::undefined) {
+      stored.info.blocks = type.name;
+      stored.info.block_bytes = t.bytes;
+      stored.load_blocks = [g, name = t.name, in_order] { return in_order(g.raw(name)); };
+    }
+    contents.tensors.push_back(std::move(stored));
+  }
+  return checkpoint_of(std::move(contents), g.files());
+}
+
+GgufSource::GgufSource(const fs::path& file, const CheckpointOptions& options) {
+  const Gguf g = Gguf::open(file, options);
+  const std::string config = config_of_gguf(g);
+  weights_ = weights_of_gguf(g);
+  std::string name = (fs::temp_directory_path() / "lathe-gguf-XXXXXX").string();
+  {
+    const OneStep known_at_once;
+    if (!::mkdtemp(name.data()))
+      throw file_error(Code::file_write_failed, name, "a temporary folder", std::strerror(errno),
+                       "check $TMPDIR");
+    folder_ = name;
+    unfinished_.emplace(folder_);
+  }
+  AtomicFile out(folder_ / "config.json");
+  out.write(config);
+  out.commit();
+}
+
+GgufSource::~GgufSource() {
+  std::error_code ignored;
+  if (!folder_.empty()) fs::remove_all(folder_, ignored);
+}
+
+bool is_gguf(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return false;
+  std::ifstream in(path, std::ios::binary);
+  char magic[4] = {};
+  return in.read(magic, 4) && std::string_view(magic, 4) == "GGUF";
+}
+
+}  // namespace lathe::exporters
