@@ -40,7 +40,7 @@ struct ChatTemplateLimits {
   static constexpr int nesting = 100;                 // statements, brackets, and values within each other
   static constexpr int expression = 200;              // levels of an expression
   static constexpr int macros = 100;                  // macros that call each other
-  static constexpr uint64_t steps = 20'000'000;       // expressions and statements that a rendering evaluates
+  static constexpr uint64_t steps = 10'000'000;       // expressions and statements that a rendering evaluates
   static constexpr size_t output = size_t{64} << 20;  // bytes of a text
   static constexpr size_t values = size_t{256} << 20;  // bytes of all values of a rendering
   static constexpr int64_t range = 100'000;            // numbers of a range(), as Jinja2's sandbox has it

@@ -32,6 +32,7 @@ void bind_network(nb::module_& m);
 void bind_refit(nb::module_& m);
 void bind_exporters(nb::module_& m);
 void bind_tokenizer(nb::module_& m);
+void bind_chat_template(nb::module_& m);
 void bind_nn(nb::module_& m);
 
 /// An element type by name. Throws Code::bad_argument.

@@ -152,6 +152,7 @@ bool contains(const Value& container, const Value& item) {
 }
 
 std::string key_text(const Value& v) {
+  Meter::step(2);
   switch (v.kind()) {
     case Kind::undefined:
       return "u";
