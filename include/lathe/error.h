@@ -28,6 +28,10 @@ enum class Code : uint16_t {
   text_syntax = 1151,           // text that is no ONNX text format, expression or query
   json_malformed = 1152,        // text that is no JSON, or lacks what is expected
   npy_malformed = 1153,         // a file that is no .npy
+  template_malformed = 1161,    // a chat template whose syntax is not Jinja's
+  template_unsupported = 1162,  // a part of Jinja or of Python that templates do not have here
+  template_too_large = 1163,    // a template, or what it makes, beyond a published limit
+  template_failed = 1164,       // a template that raises an exception, or does what values do not allow
   external_bad_path = 1201,     // escapes the model's directory, absolute, empty, NUL
   external_link = 1202,         // symbolic or hard link without permission
   external_not_regular = 1203,  // the data file is a directory, device, …

@@ -3,6 +3,7 @@
 
 #include "lathe/build_options.h"
 #include "lathe/builder.h"
+#include "lathe/chat_template.h"
 #include "lathe/check.h"
 #include "lathe/checkpoint.h"
 #include "lathe/device.h"

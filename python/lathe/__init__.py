@@ -11,6 +11,7 @@ import os
 from typing import Any, Iterable
 
 from lathe import _lathe, exporters, nn, onnx
+from lathe._chat_template import ChatTemplate
 from lathe._engine import Context, Engine, EngineInspector, IoInfo, RunControl, Step, StepRun, build, deserialize, load
 from lathe._errors import Error
 from lathe._lathe import (
@@ -94,6 +95,7 @@ __all__ = [
     "BoxFormat",
     "Builder",
     "BuilderConfig",
+    "ChatTemplate",
     "Checkpoint",
     "Context",
     "CoordinateTransformation",

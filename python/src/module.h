@@ -33,6 +33,7 @@ void bind_refit(nb::module_& m);
 void bind_exporters(nb::module_& m);
 void bind_gguf(nb::module_& m);
 void bind_tokenizer(nb::module_& m);
+void bind_chat_template(nb::module_& m);
 void bind_nn(nb::module_& m);
 
 /// An element type by name. Throws Code::bad_argument.

@@ -27,6 +27,8 @@ void run(Bytes);
 bool runs(Bytes);
 /// Such graphs, written at another opset and read again.
 void convert(Bytes);
+/// Chat templates, parsed and rendered.
+void chat_template(Bytes);
 /// Such graphs and models of files, their constants hidden behind foldable nodes, built at every level.
 void levels(Bytes);
 
@@ -37,8 +39,14 @@ struct Target {
   std::string_view name;
   void (*feed)(Bytes);
 };
-inline constexpr Target targets[] = {{"wire", wire},       {"import", import}, {"text", text}, {"run", run},
-                                     {"convert", convert}, {"levels", levels}, {"gguf", gguf}};
+inline constexpr Target targets[] = {{"wire", wire},
+                                     {"import", import},
+                                     {"text", text},
+                                     {"run", run},
+                                     {"convert", convert},
+                                     {"levels", levels},
+                                     {"gguf", gguf},
+                                     {"chat_template", chat_template}};
 
 inline std::string_view chars(Bytes b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
 

@@ -65,7 +65,7 @@ def package():
         for name in module.__all__:
             yield name, getattr(module, name)
     for name in (
-        "Builder BuilderConfig Checkpoint Context Engine EngineInspector LoopBody LoraDelta Layer Machine Network OptimizationProfile Parser "
+        "Builder BuilderConfig ChatTemplate Checkpoint Context Engine EngineInspector LoopBody LoraDelta Layer Machine Network OptimizationProfile Parser "
         "Profile Refitter Roofline RunControl State TensorRef TimingCache Tokenizer build deserialize from_file load measure_roofline save_safetensors"
     ).split():
         yield name, getattr(lathe, name)
