@@ -1,5 +1,5 @@
-// Converts texts to tokens, as the tokenizer.json of a Hugging Face model describes it: WordPiece, the tokens
-// of BERT and its relatives.
+// Converts texts to tokens and tokens to texts, as the tokenizer.json of a Hugging Face model describes it:
+// BPE, Unigram, WordPiece and WordLevel with all that goes before and behind them.
 //
 //   auto tokenizer = lathe::Tokenizer::open("checkpoint").with_padding(lathe::Padding{});
 //   auto outputs = context.run(tokenizer.inputs({"a sentence", "another one"}));
@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,7 +50,6 @@ struct TextInput {
   std::optional<std::string> pair = {};  // the second text; nothing: there is none
 };
 
-/// One text as tokens; all lists are of the same length.
 /// One text, or two, as tokens; all lists have the same length. transformers: BatchEncoding.
 struct Encoding {
   std::vector<int64_t> ids;             // ids of the tokens
@@ -66,19 +66,43 @@ struct Encoding {
   size_t size() const { return ids.size(); }
 };
 
+/// Converts tokens to text, one after the other, as a model generates them: each call returns the text that
+/// is complete by then, never a part of a character, and all of it together is what Tokenizer::decode()
+/// returns. Movable; not thread-safe; keeps the tokenizer alive. tokenizers: DecodeStream.
+class LATHE_API DecodeStream {
+ public:
+  /// Takes over the state of another stream, which can then only be destroyed or assigned to.
+  DecodeStream(DecodeStream&&) noexcept;
+  /// Takes over the state of another stream.
+  DecodeStream& operator=(DecodeStream&&) noexcept;
+  /// Drops what is not complete.
+  ~DecodeStream();
+
+  /// Appends a token and returns the text that is complete by now; ids without a token add nothing. Throws
+  /// bad_argument after finish(), and run_too_large as Tokenizer::encode() does.
+  std::string append(int64_t id);
+  /// Ends the stream and returns the rest: bytes that did not become a character are U+FFFD.
+  std::string finish();
+
+ private:
+  friend class Tokenizer;
+  struct State;
+  explicit DecodeStream(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
 /// Converts texts to tokens. Immutable; copies share the vocabulary; thread-safe.
 ///
-/// The results are those of the Rust library `tokenizers`, and with it of transformers: added tokens,
-/// BertNormalizer (and Lowercase, Sequence of these), BertPreTokenizer or WhitespaceSplit, WordPiece,
-/// TemplateProcessing or BertProcessing, truncation, padding. Characters are classified as there: categories
-/// are those of Unicode 8, lower case that of 14.
+/// The results are those of the Rust library `tokenizers`, and with it of transformers, characters of each
+/// version of Unicode included that its parts follow.
 class LATHE_API Tokenizer {
  public:
   /// Opens tokenizer.json, or the directory that it is in. Throws file_not_found, file_not_regular,
   /// file_unreadable; json_malformed for what is no tokenizer.json (also for nesting beyond 64 and numbers
-  /// out of range); wire_too_large for more than 16 MiB, tokens of more than 1024 bytes, templates of more
-  /// than 256 pieces, lengths beyond 1048576; not_supported for models, normalizers and the like other than
-  /// those above, with those that there are.
+  /// out of range); wire_too_large for more than 64 MiB, tokens of more than 8192 bytes, sequences of more
+  /// than 64 parts or nested more than 8 deep, templates of more than 256 pieces, lengths beyond 1048576;
+  /// not_supported for kinds of parts that there are not, with those that there are, for dropout, and for
+  /// regular expressions beyond the syntax that the reference describes.
   static Tokenizer open(const std::filesystem::path& path);
   /// Reads JSON text; errors name `origin` in the place of a file. Throws as open() does.
   static Tokenizer parse(std::string_view json, std::string origin = "tokenizer.json");
@@ -96,14 +120,23 @@ class LATHE_API Tokenizer {
 
   /// Converts one text, or two; padded only to a fixed length. Throws wire_bad_utf8 for a text that is not
   /// UTF-8, bad_argument where the maximal length is too small for special tokens or for what may not be cut,
-  /// not_supported for two texts where the template takes one, run_bad_value for an unknown word where the
-  /// vocabulary lacks the unknown token.
+  /// run_bad_value for an unknown word where the vocabulary lacks the unknown token, run_too_large for a text
+  /// of 2 GiB and for a regular expression that takes more than 1048576 steps and 256 for each byte.
   Encoding encode(const TextInput& text, bool special_tokens = true) const;
   /// Converts several texts and pads them to one length where there is padding. Throws as encode() does.
   std::vector<Encoding> encode_batch(const std::vector<TextInput>& texts, bool special_tokens = true) const;
   /// Returns the inputs of models: input_ids, attention_mask and token_type_ids, int64 [texts, tokens].
   /// Throws as encode_batch() does, and run_bad_shape for texts of different lengths without padding.
   NamedValues inputs(const std::vector<TextInput>& texts, bool special_tokens = true) const;
+
+  /// Converts tokens to text; ids that no token has are left out, and so are special added tokens unless the
+  /// caller wants them. Bytes that are no text become U+FFFD. Throws run_too_large as encode() does.
+  std::string decode(std::span<const int64_t> ids, bool skip_special_tokens = true) const;
+  /// Converts several lists of tokens to texts. Throws as decode() does.
+  std::vector<std::string> decode_batch(const std::vector<std::vector<int64_t>>& ids,
+                                        bool skip_special_tokens = true) const;
+  /// Returns a stream that converts tokens to text one by one.
+  DecodeStream decode_stream(bool skip_special_tokens = true) const;
 
   /// Returns the number of tokens that have an id, added ones included.
   size_t size() const;

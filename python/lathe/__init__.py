@@ -50,7 +50,7 @@ from lathe._network.network import Network
 from lathe._profile import Profile, Roofline, StepEvent, StepProfile, measure_roofline
 from lathe._refit import Checkpoint, LoraDelta, Machine, Refitter, TensorInfo, TimingCache, WeightInfo, from_file, save_safetensors
 from lathe._state import State
-from lathe._tokenizer import Encoding, Padding, Tokenizer, Truncation
+from lathe._tokenizer import DecodeStream, Encoding, Padding, Tokenizer, Truncation
 from lathe._verify import verify
 
 __version__: str = _lathe.version()
@@ -100,6 +100,7 @@ __all__ = [
     "Context",
     "CoordinateTransformation",
     "CumulativeOperation",
+    "DecodeStream",
     "ElementWiseOperation",
     "Encoding",
     "Engine",

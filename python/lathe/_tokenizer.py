@@ -56,10 +56,28 @@ class Encoding:
         return len(self.ids)
 
 
+class DecodeStream:
+    """Converts tokens to text, one after the other, as a model generates them. Each call returns the text that is complete
+    by then, never a part of a character; all of it together is what `Tokenizer.decode` returns. For one thread at a time.
+    """
+
+    def __init__(self, native: Any):
+        self._native = native
+
+    def append(self, id: int) -> str:
+        """Appends a token and returns the text that is complete by now; an id without a token adds nothing.
+        Raises `lathe.Error` E6001 (bad_argument) after `finish`."""
+        return str(self._native.append(id))
+
+    def finish(self) -> str:
+        """Ends the stream and returns the rest; bytes that did not become a character are U+FFFD."""
+        return str(self._native.finish())
+
+
 class Tokenizer:
-    """A WordPiece tokenizer, as BERT and its relatives have it, from tokenizer.json or the directory that holds it.
-    It gives what the library `tokenizers` gives. Immutable and thread-safe. Raises `lathe.Error`: E10xx where the file
-    cannot be read, E1152 (json_malformed), E1103 (wire_too_large), E6002 (not_supported) for other kinds of tokenizers.
+    """Converts texts to tokens and back, as a file says that belongs to a model: tokenizer.json, or the directory that
+    holds it. It gives what the library `tokenizers` gives. Immutable and thread-safe. Raises `lathe.Error`: E10xx where the
+    file cannot be read, E1152 (json_malformed), E1103 (wire_too_large), E6002 (not_supported) for what it does not know.
     """
 
     def __init__(self, path: Path):
@@ -113,6 +131,18 @@ class Tokenizer:
         """Returns input_ids, attention_mask and token_type_ids as int64 arrays [texts, tokens], which models take.
         Raises `lathe.Error` E4002 (run_bad_shape) for texts of different lengths without padding."""
         return {name: from_value(t) for name, t in self._native.inputs(list(texts), special_tokens).items()}
+
+    def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
+        """Returns tokens as text, without special tokens unless they are wanted; ids without a token are left out."""
+        return str(self._native.decode([int(i) for i in ids], skip_special_tokens))
+
+    def decode_batch(self, ids: Sequence[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
+        """Returns several lists of tokens as texts."""
+        return [self.decode(one, skip_special_tokens) for one in ids]
+
+    def decode_stream(self, skip_special_tokens: bool = True) -> DecodeStream:
+        """Returns a stream that converts tokens to text one by one."""
+        return DecodeStream(self._native.decode_stream(skip_special_tokens))
 
     def __len__(self) -> int:
         return int(self._native.size())

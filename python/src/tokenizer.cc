@@ -111,9 +111,19 @@ nb::dict inputs(const Tokenizer& t, const nb::sequence& texts, bool special_toke
   return values_to_python(values);
 }
 
+std::string decode(const Tokenizer& t, const std::vector<int64_t>& ids, bool skip_special_tokens) {
+  nb::gil_scoped_release free;
+  return t.decode(ids, skip_special_tokens);
+}
+
 }  // namespace
 
 void bind_tokenizer(nb::module_& m) {
+  nb::class_<DecodeStream>(
+      m, "DecodeStream",
+      "The native half of lathe.DecodeStream, which describes its methods. For one thread at a time.")
+      .def("append", &DecodeStream::append, nb::arg("id"), "Returns the text that is complete by now.")
+      .def("finish", &DecodeStream::finish, "Ends the stream and returns the rest.");
   nb::class_<Tokenizer>(
       m, "Tokenizer",
       "The native half of lathe.Tokenizer, which describes its methods. Immutable and thread-safe.")
@@ -132,6 +142,9 @@ void bind_tokenizer(nb::module_& m) {
            "Returns the encodings as dicts with the fields of Encoding.")
       .def("inputs", &inputs, nb::arg("texts"), nb::arg("special_tokens"),
            "Returns the input tensors of a model by name.")
+      .def("decode", &decode, nb::arg("ids"), nb::arg("skip_special_tokens"), "Returns tokens as text.")
+      .def("decode_stream", &Tokenizer::decode_stream, nb::arg("skip_special_tokens"),
+           "Returns a stream that converts tokens to text one by one.")
       .def("size", &Tokenizer::size, "Returns the number of tokens, added ones too.")
       .def("id_of", &Tokenizer::id_of, nb::arg("token"), "Returns the id of a token, or None.")
       .def(

@@ -5,12 +5,11 @@
 namespace lathe {
 namespace {
 
-constexpr uint64_t max_bytes = uint64_t{16} << 20;
 constexpr size_t max_depth = 64;
 
 }  // namespace
 
-Json parse_bounded_json(std::string_view text, const std::filesystem::path& origin) {
+Json parse_bounded_json(std::string_view text, const std::filesystem::path& origin, uint64_t max_bytes) {
   if (text.size() > max_bytes)
     throw checkpoint_error(Code::wire_too_large, origin, {},
                            "at most " + std::to_string(max_bytes) + " bytes of JSON",

@@ -44,13 +44,6 @@ Encoding Tokenizer::encode(const TextInput& text, bool special_tokens) const {
 
 namespace {
 
-/// Returns a template of the texts alone, which type ids tell apart.
-Template bare(bool pair) {
-  Template t{{0, 0}};
-  if (pair) t.push_back({1, 1});
-  return t;
-}
-
 void pad(Encoding& e, size_t length, const Padding& p) {
   if (e.size() >= length) return;
   const auto fill = [&](auto& list, const auto& with) {
@@ -60,29 +53,44 @@ void pad(Encoding& e, size_t length, const Padding& p) {
   fill(e.offsets, std::pair<size_t, size_t>()), fill(e.sequence, -1), fill(e.special_mask, 1);
 }
 
+Encoding encode_one(const Pipeline& p, const std::optional<Truncation>& cut, const TextInput& text,
+                    bool special_tokens) {
+  PostProcessing done;
+  done.special_tokens = special_tokens;
+  done.texts.push_back(text.text);
+  if (text.pair) done.texts.push_back(*text.pair);
+  for (std::string_view t : done.texts) {
+    if (!is_utf8(t)) p.fail(Code::wire_bad_utf8, "text in UTF-8", "other bytes");
+    if (t.size() > longest_text)
+      p.fail(Code::run_too_large, "a text of at most " + std::to_string(longest_text) + " bytes",
+             std::to_string(t.size()));
+    const int number = static_cast<int>(done.encodings.size());
+    // As in the Rust library, what is cut off at the end is not even made; the first of two texts included.
+    const bool limited = cut && (cut->from != Truncation::From::only_second || number == 1);
+    done.encodings.push_back(
+        p.encode(t, number, limited ? static_cast<size_t>(cut->max_length) : SIZE_MAX, limited && cut->left));
+  }
+  if (cut) {
+    const int64_t extra =
+        special_tokens && p.post_processor ? p.post_processor->added(text.pair.has_value()) : 0;
+    const int64_t limit = cut->max_length - extra;
+    if (limit < 0)
+      p.fail(Code::bad_argument, "room for " + std::to_string(extra) + " special tokens",
+             "a maximal length of " + std::to_string(cut->max_length));
+    p.truncate(*cut, limit, done.encodings[0], text.pair ? &done.encodings[1] : nullptr);
+  }
+  if (p.post_processor) p.post_processor->apply(done);
+  Encoding all = done.encodings.empty() ? Encoding() : std::move(done.encodings[0]);
+  for (size_t i = 1; i < done.encodings.size(); ++i) append(all, done.encodings[i]);
+  return all;
+}
+
 }  // namespace
 
 std::vector<Encoding> Tokenizer::encode_batch(const std::vector<TextInput>& texts,
                                               bool special_tokens) const {
   std::vector<Encoding> all;
-  for (const TextInput& text : texts) {
-    for (const std::string& t : {text.text, text.pair.value_or("")})
-      if (!is_utf8(t)) state_->fail(Code::wire_bad_utf8, "text in UTF-8", "other bytes");
-    const auto& own = text.pair ? state_->pair : state_->single;
-    const Template shape = own && special_tokens ? *own : bare(text.pair.has_value());
-    Pieces first = state_->pieces_of(text.text);
-    std::optional<Pieces> second;
-    if (text.pair) second = state_->pieces_of(*text.pair);
-    if (truncation_) {
-      const int64_t limit = truncation_->max_length - special_count(shape);
-      if (limit < 0)
-        state_->fail(Code::bad_argument,
-                     "room for " + std::to_string(special_count(shape)) + " special tokens",
-                     "a maximal length of " + std::to_string(truncation_->max_length));
-      state_->truncate(*truncation_, limit, first, second ? &*second : nullptr);
-    }
-    all.push_back(state_->place(shape, first, second ? &*second : nullptr));
-  }
+  for (const TextInput& text : texts) all.push_back(encode_one(*state_, truncation_, text, special_tokens));
   if (padding_) {
     auto length = static_cast<size_t>(padding_->length);
     if (length == 0)
@@ -112,18 +120,92 @@ NamedValues Tokenizer::inputs(const std::vector<TextInput>& texts, bool special_
           {"token_type_ids", stacked(&Encoding::type_ids)}};
 }
 
-size_t Tokenizer::size() const { return state_->by_id.size(); }
+size_t Tokenizer::size() const { return state_->model->vocabulary().size() + state_->added.beyond(); }
 
 std::optional<int64_t> Tokenizer::id_of(std::string_view token) const {
   // Added tokens take precedence over the vocabulary.
-  const Vocabulary::Entry* w = state_->added.find(token);
-  if (!w) w = state_->model.vocabulary.find(token);
-  return w ? std::optional(w->id) : std::nullopt;
+  uint32_t id = state_->added.find(token);
+  if (id == no_token) id = state_->model->vocabulary().find(token);
+  return id == no_token ? std::nullopt : std::optional<int64_t>(id);
 }
 
 std::string_view Tokenizer::token_of(int64_t id) const {
-  const auto at = std::ranges::lower_bound(state_->by_id, id, {}, &Vocabulary::Entry::id);
-  return at != state_->by_id.end() && at->id == id ? std::string_view(at->text) : std::string_view();
+  if (id < 0 || id >= no_token) return {};
+  const auto known = static_cast<uint32_t>(id);
+  if (const AddedToken* t = state_->added.of_id(known)) return t->content;
+  return state_->model->vocabulary().text(known).value_or("");
+}
+
+namespace {
+
+/// Collects decoded text.
+class TextSink : public DecoderSink {
+ public:
+  explicit TextSink(std::string& to) : to_(to) {}
+  void token(std::string_view text) override { to_ += text; }
+  void more(std::string_view text) override { to_ += text; }
+  void end() override {}
+
+ private:
+  std::string& to_;
+};
+
+}  // namespace
+
+struct DecodeStream::State {
+  std::shared_ptr<const Pipeline> pipeline;
+  bool skip_special = true, ended = false;
+  std::string text;
+  DecoderSinkPtr stages;
+
+  std::string take() { return std::exchange(text, {}); }
+};
+
+DecodeStream::DecodeStream(std::unique_ptr<State> state) : state_(std::move(state)) {}
+DecodeStream::DecodeStream(DecodeStream&&) noexcept = default;
+DecodeStream& DecodeStream::operator=(DecodeStream&&) noexcept = default;
+DecodeStream::~DecodeStream() = default;
+
+std::string DecodeStream::append(int64_t id) {
+  if (state_->ended) state_->pipeline->fail(Code::bad_argument, "no token behind the end of a stream", "one");
+  try {
+    if (const auto token = state_->pipeline->decoded(id, state_->skip_special)) state_->stages->token(*token);
+  } catch (const PatternFault& f) {
+    state_->pipeline->fail(f);
+  }
+  return state_->take();
+}
+
+std::string DecodeStream::finish() {
+  if (std::exchange(state_->ended, true)) return {};
+  try {
+    state_->stages->end();
+  } catch (const PatternFault& f) {
+    state_->pipeline->fail(f);
+  }
+  return state_->take();
+}
+
+DecodeStream Tokenizer::decode_stream(bool skip_special_tokens) const {
+  auto s = std::make_unique<DecodeStream::State>();
+  s->pipeline = state_;
+  s->skip_special = skip_special_tokens;
+  s->stages = state_->decoder->stage(std::make_unique<TextSink>(s->text), false);
+  return DecodeStream(std::move(s));
+}
+
+std::string Tokenizer::decode(std::span<const int64_t> ids, bool skip_special_tokens) const {
+  DecodeStream stream = decode_stream(skip_special_tokens);
+  std::string text;
+  for (int64_t id : ids) text += stream.append(id);
+  return text + stream.finish();
+}
+
+std::vector<std::string> Tokenizer::decode_batch(const std::vector<std::vector<int64_t>>& ids,
+                                                 bool skip_special_tokens) const {
+  std::vector<std::string> all;
+  for (const std::vector<int64_t>& one : ids) all.push_back(decode(one, skip_special_tokens));
+  return all;
 }
 
 }  // namespace lathe

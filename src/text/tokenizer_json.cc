@@ -1,13 +1,10 @@
 // Reads tokenizer.json of https://github.com/huggingface/tokenizers (that library's output defines the
 // format).
-#include <algorithm>
-#include <unordered_set>
-
 #include "base/file.h"
 #include "base/nearest.h"
 #include "io/bounded_json.h"
 #include "io/stored_tensor.h"
-#include "text/pipeline.h"
+#include "text/json_part.h"
 
 namespace lathe {
 
@@ -15,151 +12,22 @@ using namespace text;
 
 namespace {
 
-/// A part of the file, with its path in it, and functions that report errors about it.
-class Part {
- public:
-  Part(const Pipeline& state, const Json& json, std::string path)
-      : state_(state), json_(json), path_(std::move(path)) {}
+constexpr uint64_t max_tokenizer_bytes = uint64_t{64} << 20;
 
-  const Json& json() const { return json_; }
-  bool is_null() const { return json_.is_null(); }
-  [[noreturn]] void fail(const std::string& expected, const std::string& got) const {
-    state_.fail(Code::json_malformed, path_ + ": " + expected, got, "download the file again");
+std::vector<AddedToken> read_added_tokens(const Part& p) {
+  std::vector<AddedToken> all;
+  if (p.is_null()) return all;
+  for (const Part& item : p.items()) {
+    AddedToken t;
+    t.content = item["content"].token();
+    item["id"].id();  // is read to be checked alone: AddedTokens says which ids count
+    t.special = item["special"].flag(false);
+    t.normalized = item["normalized"].flag(!t.special);
+    t.single_word = item["single_word"].flag(false);
+    t.strip_left = item["lstrip"].flag(false), t.strip_right = item["rstrip"].flag(false);
+    all.push_back(std::move(t));
   }
-  [[noreturn]] void too_large(const std::string& expected, const std::string& got) const {
-    state_.fail(Code::wire_too_large, path_ + ": " + expected, got);
-  }
-
-  /// Null if there is none.
-  Part operator[](const std::string& key) const {
-    static const Json none;
-    if (!json_.is_object()) fail("an object", json_.type_name());
-    const Json* at = json_.find(key);
-    return {state_, at ? *at : none, path_.empty() ? key : path_ + "." + key};
-  }
-  std::vector<Part> items() const {
-    if (!json_.is_array()) fail("a list", json_.type_name());
-    std::vector<Part> all;
-    for (size_t i = 0; i < json_.size(); ++i)
-      all.emplace_back(state_, json_[i], path_ + "[" + std::to_string(i) + "]");
-    return all;
-  }
-  std::string text() const {
-    if (!json_.is_string()) fail("a string", json_.type_name());
-    return json_.get<std::string>();
-  }
-  std::string token() const {
-    std::string t = text();
-    if (t.size() > longest_token)
-      too_large("a token of at most " + std::to_string(longest_token) + " bytes", std::to_string(t.size()));
-    return t;
-  }
-  bool flag(bool fallback) const {
-    if (is_null()) return fallback;
-    if (!json_.is_boolean()) fail("true or false", json_.type_name());
-    return json_.get<bool>();
-  }
-  int64_t number(int64_t most) const {
-    if (!json_.is_number_unsigned() || json_.get<uint64_t>() > static_cast<uint64_t>(most))
-      fail("a whole number from 0 to " + std::to_string(most),
-           json_.is_number() ? json_.dump() : json_.type_name());
-    return json_.get<int64_t>();
-  }
-  int64_t id() const { return number((int64_t{1} << 32) - 1); }
-  /// Returns the index of the word in the list; the first if it is null.
-  size_t choice(const std::vector<std::string>& known) const {
-    if (is_null()) return 0;
-    const std::string said = text();
-    const auto at = std::ranges::find(known, said);
-    if (at == known.end()) unsupported(known, said);
-    return static_cast<size_t>(at - known.begin());
-  }
-  [[noreturn]] void unsupported(const std::vector<std::string>& known, const std::string& got) const {
-    std::string all;
-    for (const std::string& k : known) all += (all.empty() ? "" : ", ") + k;
-    const auto near = nearest_names(got, known, 1);
-    state_.fail(Code::not_supported, path_ + ": one of " + all, in_quotes(got),
-                near.empty() ? "" : "near to it: " + near[0]);
-  }
-  std::string type() const { return (*this)["type"].text(); }
-
- private:
-  const Pipeline& state_;
-  const Json& json_;
-  std::string path_;
-};
-
-void read_normalizer(const Part& p, Normalizer& n) {
-  if (p.is_null()) return;
-  const std::string type = p.type();
-  if (type == "Sequence") {
-    for (const Part& inner : p["normalizers"].items()) read_normalizer(inner, n);
-    return;
-  }
-  Normalizer::Step& step = n.steps.emplace_back();
-  if (n.steps.size() > max_normalizers)
-    p.too_large("at most " + std::to_string(max_normalizers) + " normalizers", "more");
-  if (type == "BertNormalizer") {
-    step.clean = p["clean_text"].flag(true);
-    step.ideographs = p["handle_chinese_chars"].flag(true);
-    step.lowercase = p["lowercase"].flag(true);
-    step.strip_accents = p["strip_accents"].flag(step.lowercase);
-  } else if (type == "Lowercase") {
-    step.lowercase = true;
-  } else {
-    p["type"].unsupported({"BertNormalizer", "Lowercase", "Sequence"}, type);
-  }
-}
-
-PreTokenizer read_pre_tokenizer(const Part& p) {
-  if (p.is_null()) return PreTokenizer::none;
-  const std::string type = p.type();
-  if (type == "BertPreTokenizer") return PreTokenizer::bert;
-  if (type == "WhitespaceSplit") return PreTokenizer::whitespace;
-  p["type"].unsupported({"BertPreTokenizer", "WhitespaceSplit"}, type);
-}
-
-void read_model(const Part& p, WordPiece& model) {
-  // Old files lack the type: their contents show it.
-  const std::string type =
-      p["type"].is_null() && !p["max_input_chars_per_word"].is_null() ? "WordPiece" : p.type();
-  if (type != "WordPiece") p["type"].unsupported({"WordPiece"}, type);
-  const Part vocabulary = p["vocab"];
-  if (!vocabulary.json().is_object())
-    vocabulary.fail("an object of tokens with ids", vocabulary.json().type_name());
-  std::vector<Vocabulary::Entry> entries;
-  entries.reserve(vocabulary.json().size());
-  for (const auto& [token, id] : vocabulary.json().items()) {
-    if (token.size() > longest_token)
-      vocabulary.too_large("tokens of at most " + std::to_string(longest_token) + " bytes",
-                           std::to_string(token.size()));
-    entries.push_back({token, vocabulary[token].id()});
-  }
-  model.vocabulary = Vocabulary(std::move(entries));
-  const Part prefix = p["continuing_subword_prefix"];
-  model.continuing = model.vocabulary.beginning_with(prefix.is_null() ? "##" : prefix.token());
-  model.unknown = p["unk_token"].is_null() ? "[UNK]" : p["unk_token"].token();
-  if (const Vocabulary::Entry* w = model.vocabulary.find(model.unknown)) model.unknown_id = w->id;
-  const Part longest = p["max_input_chars_per_word"];
-  if (!longest.is_null()) model.longest_word = static_cast<size_t>(longest.number(longest_encoding));
-}
-
-void read_added_tokens(const Part& p, Pipeline& s) {
-  std::vector<AddedToken> raw, normalized;
-  std::vector<Vocabulary::Entry> names;
-  if (!p.is_null())
-    for (const Part& item : p.items()) {
-      AddedToken t{item["content"].token(), item["id"].id(), item["single_word"].flag(false),
-                   item["lstrip"].flag(false), item["rstrip"].flag(false)};
-      if (t.text.empty()) continue;
-      // Words of the vocabulary keep their ids, whatever this entry says.
-      if (const Vocabulary::Entry* w = s.model.vocabulary.find(t.text)) t.id = w->id;
-      names.push_back({t.text, t.id});
-      (item["normalized"].flag(!item["special"].flag(false)) ? normalized : raw).push_back(std::move(t));
-    }
-  s.added = Vocabulary(std::move(names));
-  s.raw = AddedTokens(std::move(raw), {});
-  s.normalized = AddedTokens(std::move(normalized), s.normalizer);
+  return all;
 }
 
 TemplatePiece read_piece(const Part& p, const Part& specials) {
@@ -197,27 +65,45 @@ Template read_template(const Part& p, const Part& specials, bool pair) {
 }
 
 /// Reads an entry such as ["[SEP]", 102].
-TemplatePiece read_named(const Part& p) {
+NamedToken read_named(const Part& p) {
   const std::vector<Part> both = p.items();
   if (both.size() != 2) p.fail("a token and its id", std::to_string(both.size()) + " items");
-  return {-1, 0, {{both[0].token(), both[1].id()}}};
+  return {both[0].token(), both[1].id()};
 }
 
-void read_post_processor(const Part& p, Pipeline& s) {
-  if (p.is_null()) return;
+PostProcessorPtr post_processor_at(const Part& p, size_t depth) {
+  constexpr size_t max_depth = 8;
   const std::string type = p.type();
-  if (type == "TemplateProcessing") {
-    s.single = read_template(p["single"], p["special_tokens"], false);
-    s.pair = read_template(p["pair"], p["special_tokens"], true);
-  } else if (type == "BertProcessing") {
-    const TemplatePiece begin = read_named(p["cls"]), end = read_named(p["sep"]);
-    TemplatePiece end_of_second = end;
-    end_of_second.type_id = 1;
-    s.single = Template{begin, {0, 0}, end};
-    s.pair = Template{begin, {0, 0}, end, {1, 1}, end_of_second};
-  } else {
-    p["type"].unsupported({"BertProcessing", "TemplateProcessing"}, type);
+  if (type == "TemplateProcessing")
+    return template_processor(read_template(p["single"], p["special_tokens"], false),
+                              read_template(p["pair"], p["special_tokens"], true));
+  if (type == "BertProcessing") return bert_processor(read_named(p["cls"]), read_named(p["sep"]));
+  if (type == "RobertaProcessing")
+    return roberta_processor(read_named(p["cls"]), read_named(p["sep"]), p["trim_offsets"].flag(true),
+                             p["add_prefix_space"].flag(true));
+  if (type == "ByteLevel")
+    return byte_level_processor(p["trim_offsets"].flag(true), p["add_prefix_space"].flag(true));
+  if (type == "Sequence") {
+    const Part list = p["processors"];
+    if (depth >= max_depth || list.json().size() > max_parts)
+      list.too_large(
+          "at most " + std::to_string(max_parts) + " parts, " + std::to_string(max_depth) + " deep", "more");
+    std::vector<PostProcessorPtr> parts;
+    bool placed = false;
+    for (const Part& part : list.items()) {
+      // Behind it there is no telling which encoding is which text.
+      const std::string inner = part.type();
+      const bool places =
+          inner == "TemplateProcessing" || inner == "BertProcessing" || inner == "RobertaProcessing";
+      if (placed && places)
+        part["type"].unsupported({"one post-processor with special tokens"}, "a second one");
+      placed |= places;
+      parts.push_back(post_processor_at(part, depth + 1));
+    }
+    return post_processor_sequence(std::move(parts));
   }
+  p["type"].unsupported(
+      {"BertProcessing", "ByteLevel", "RobertaProcessing", "Sequence", "TemplateProcessing"}, type);
 }
 
 std::optional<Truncation> read_truncation(const Part& p) {
@@ -247,27 +133,29 @@ std::optional<Padding> read_padding(const Part& p) {
   return pad;
 }
 
-void index_by_id(Pipeline& s) {
-  for (const Vocabulary* entries : {&s.added, &s.model.vocabulary})
-    s.by_id.insert(s.by_id.end(), entries->entries().begin(), entries->entries().end());
-  std::ranges::stable_sort(s.by_id, {}, &Vocabulary::Entry::id);
-  const auto again = std::ranges::unique(s.by_id, {}, &Vocabulary::Entry::id);
-  s.by_id.erase(again.begin(), again.end());
-}
-
 }  // namespace
+
+PostProcessorPtr text::read_post_processor(const Part& p) {
+  return p.is_null() ? nullptr : post_processor_at(p, 0);
+}
 
 Tokenizer Tokenizer::parse(std::string_view json, std::string origin) {
   auto s = std::make_shared<State>();
   s->origin = std::move(origin);
-  const Json document = parse_bounded_json(json, s->origin);
+  const Json document = parse_bounded_json(json, s->origin, max_tokenizer_bytes);
   const Part file(*s, document, "");
-  read_normalizer(file["normalizer"], s->normalizer);
+  s->normalizer = read_normalizer(file["normalizer"]);
   s->pre_tokenizer = read_pre_tokenizer(file["pre_tokenizer"]);
-  read_model(file["model"], s->model);
-  read_added_tokens(file["added_tokens"], *s);
-  read_post_processor(file["post_processor"], *s);
-  index_by_id(*s);
+  s->model = read_model(file["model"]);
+  try {
+    s->added =
+        AddedTokens(read_added_tokens(file["added_tokens"]), s->model->vocabulary(), s->normalizer.get());
+  } catch (const PatternFault& f) {
+    s->fail(f);
+  }
+  s->post_processor = read_post_processor(file["post_processor"]);
+  s->decoder = read_decoder(file["decoder"]);
+  s->finish();
   Tokenizer t(s);
   t.truncation_ = read_truncation(file["truncation"]);
   t.padding_ = read_padding(file["padding"]);

@@ -66,7 +66,7 @@ def test_errors(plain):
     with pytest.raises(lathe.Error, match="E1001"):
         Tokenizer("absent")
     with pytest.raises(lathe.Error, match="WordPiece"):
-        Tokenizer.parse(json.dumps(BASE | {"model": {"type": "BPE"}}))
+        Tokenizer.parse(json.dumps(BASE | {"model": {"type": "Words"}}))
     with pytest.raises(lathe.Error, match="only_first"):
         plain.with_truncation(Truncation(4, "both"))
     for wrong in (3, ("a", "b", "c"), ["a", 2]):
