@@ -58,7 +58,7 @@ struct GenerationConfig {
   float repetition_penalty = 1;      // above 0; of tokens in the text, prompt included; 1: none
   float presence_penalty = 0;        // subtracted from tokens behind the prompt. OpenAI: presence_penalty
   float frequency_penalty = 0;       // subtracted for each time that one occurs there. OpenAI: the same
-  DryPenalty dry = {};               // of long repetitions
+  DryPenalty dry = {};               // a penalty of long repetitions
   int64_t no_repeat_ngram_size = 0;  // no run of so many tokens occurs twice, prompt included; 0: off
   std::vector<std::pair<int32_t, float>> logit_bias = {};  // added to the logits of tokens
   std::vector<std::vector<int32_t>> bad_words_ids = {};    // runs of tokens that are never completed

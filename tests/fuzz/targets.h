@@ -39,14 +39,9 @@ struct Target {
   std::string_view name;
   void (*feed)(Bytes);
 };
-inline constexpr Target targets[] = {{"wire", wire},
-                                     {"import", import},
-                                     {"text", text},
-                                     {"run", run},
-                                     {"convert", convert},
-                                     {"levels", levels},
-                                     {"gguf", gguf},
-                                     {"chat_template", chat_template}};
+inline constexpr Target targets[] = {
+    {"wire", wire},       {"import", import}, {"text", text}, {"run", run},
+    {"convert", convert}, {"levels", levels}, {"gguf", gguf}, {"chat_template", chat_template}};
 
 inline std::string_view chars(Bytes b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
 
