@@ -157,6 +157,16 @@ struct GgufTensor {
   uint64_t bytes = 0;             // bytes in the file
 };
 
+/// A tensor in blocks as whole numbers, of which `block` neighbors along the last axis share a scale. An
+/// element is number * scale, rounded to float32, or number * scale + minimum, rounded after the product and
+/// after the sum: DequantizeLinear with that block_size, and an Add. These are the bits of Gguf::tensor().
+struct GgufNumbers {
+  int64_t block = 0;  // 16, 32 or 256
+  Tensor numbers;     // the tensor's shape; uint2, int2, uint4, int4 or int8
+  Tensor scales;      // float32, the last axis a `block`-th as long
+  Tensor minimums;    // float32, as scales; undefined where the type has none
+};
+
 /// A GGUF file of version 2 or 3, or all parts of a split one. Opening reads the metadata and the table of
 /// tensors: pages with elements are loaded when they are touched. Immutable; copies share everything;
 /// thread-safe.
@@ -207,6 +217,9 @@ class LATHE_API Gguf {
   /// Returns the elements as float32, whatever their type; float64 and integers are rounded to nearest.
   /// Throws as tensor() does.
   Tensor float32(std::string_view name) const;
+  /// Returns the blocks of a tensor as whole numbers and scales. Throws bad_argument as at() does,
+  /// not_supported for plain types, IQ1_S, IQ1_M and types that do not decode, run_out_of_memory.
+  GgufNumbers numbers(std::string_view name) const;
   /// Returns the mapped bytes as uint8: the shape of the tensor, its last axis in bytes. Throws bad_argument
   /// as at() does.
   Tensor raw(std::string_view name) const;

@@ -271,6 +271,16 @@ Tensor Gguf::float32(std::string_view name) const {
   return t.type == GgufType::f32 ? tensor(name) : gguf_float32(t, state_->opened[t.part]);
 }
 
+GgufNumbers Gguf::numbers(std::string_view name) const {
+  const GgufTensor& t = state_->tensor(name);
+  const auto& file = state_->opened[t.part];
+  if (!splits_gguf(t.type))
+    throw checkpoint_error(Code::not_supported, file->path(), name,
+                           "blocks of whole numbers with scales, as Q8_0 or Q4_K",
+                           std::string(name_of(t.type)), "ask for tensor()");
+  return split_gguf(t.type, file->view().data() + t.offset, t.shape);
+}
+
 Tensor Gguf::raw(std::string_view name) const {
   const GgufTensor& t = state_->tensor(name);
   return gguf_raw(t, state_->opened[t.part]);

@@ -1,5 +1,7 @@
-// Decodes the element types of GGUF. Every product, sum and difference is rounded to float32 in the order
-// that is written here, which is that of llama.cpp and of the `gguf` package: results are the same bits.
+// Decodes the element types of GGUF. Blocks of nearly all types are whole numbers, which share scales and
+// perhaps minimums: they are split into these first. Every product and sum is rounded to float32 in the order
+// that is written here, which gives the same bits as llama.cpp and the `gguf` package.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -59,174 +61,178 @@ T load_from(Block at) {
 float f16_at(Block at) { return to_float(Float16{load_from<uint16_t>(at)}); }
 float as_float(int v) { return static_cast<float>(v); }
 float as_float(unsigned v) { return static_cast<float>(v); }
+int8_t as_number(int v) { return static_cast<int8_t>(v); }
 
-// Blocks of 32 elements: low nibbles are the first half, high nibbles the second.
+/// One block: numbers, and for each run of them a scale and a minimum.
+struct SplitBlock {
+  std::array<int8_t, 256> q;
+  std::array<float, 16> scales, minimums;
+};
 
-void decode_q4_0(Block b, float* y) {
-  const float d = f16_at(b);
+/// Sixteen bytes whose low nibbles are the first half of 32 elements, and whose high nibbles are the second.
+void nibbles(Block from, int8_t* to) {
   for (int i = 0; i < 16; ++i) {
-    y[i] = d * as_float((b[2 + i] & 15) - 8);
-    y[i + 16] = d * as_float((b[2 + i] >> 4) - 8);
+    to[i] = as_number(from[i] & 15);
+    to[i + 16] = as_number(from[i] >> 4);
+  }
+}
+/// The same as indices of a table.
+void nibbles(Block from, const int8_t* table, int8_t* to, int half = 16) {
+  for (int i = 0; i < half; ++i) {
+    to[i] = table[from[i] & 15];
+    to[i + half] = table[from[i] >> 4];
   }
 }
 
-void decode_q4_1(Block b, float* y) {
-  const float d = f16_at(b), m = f16_at(b + 2);
-  for (int i = 0; i < 16; ++i) {
-    y[i] = d * as_float(b[4 + i] & 15) + m;
-    y[i + 16] = d * as_float(b[4 + i] >> 4) + m;
-  }
+// Blocks of 32 elements.
+
+void split_q4_0(Block b, SplitBlock& s) {
+  s.scales[0] = f16_at(b);
+  nibbles(b + 2, s.q.data());
+  for (size_t i = 0; i < 32; ++i) s.q[i] = as_number(s.q[i] - 8);
 }
 
-void decode_q5_0(Block b, float* y) {
-  const float d = f16_at(b);
-  const auto fifth = load_from<uint32_t>(b + 2);
-  for (int i = 0; i < 16; ++i) {
-    y[i] = d * as_float(static_cast<int>((b[6 + i] & 15u) | (fifth >> i & 1) << 4) - 16);
-    y[i + 16] = d * as_float(static_cast<int>((unsigned{b[6 + i]} >> 4) | (fifth >> (i + 16) & 1) << 4) - 16);
-  }
+void split_q4_1(Block b, SplitBlock& s) {
+  s.scales[0] = f16_at(b);
+  s.minimums[0] = f16_at(b + 2);
+  nibbles(b + 4, s.q.data());
 }
 
-void decode_q5_1(Block b, float* y) {
-  const float d = f16_at(b), m = f16_at(b + 2);
-  const auto fifth = load_from<uint32_t>(b + 4);
-  for (int i = 0; i < 16; ++i) {
-    y[i] = d * as_float((b[8 + i] & 15u) | (fifth >> i & 1) << 4) + m;
-    y[i + 16] = d * as_float((unsigned{b[8 + i]} >> 4) | (fifth >> (i + 16) & 1) << 4) + m;
-  }
+/// Adds bit i of a word to number i as its fifth.
+void add_fifth_bits(uint32_t bits, SplitBlock& s) {
+  for (size_t i = 0; i < 32; ++i) s.q[i] = as_number(s.q[i] | static_cast<int>(bits >> i & 1) << 4);
 }
 
-void decode_q8_0(Block b, float* y) {
-  const float d = f16_at(b);
-  for (int i = 0; i < 32; ++i) y[i] = as_float(static_cast<int8_t>(b[2 + i])) * d;
+void split_q5_0(Block b, SplitBlock& s) {
+  s.scales[0] = f16_at(b);
+  nibbles(b + 6, s.q.data());
+  add_fifth_bits(load_from<uint32_t>(b + 2), s);
+  for (size_t i = 0; i < 32; ++i) s.q[i] = as_number(s.q[i] - 16);
+}
+
+void split_q5_1(Block b, SplitBlock& s) {
+  s.scales[0] = f16_at(b);
+  s.minimums[0] = f16_at(b + 2);
+  nibbles(b + 8, s.q.data());
+  add_fifth_bits(load_from<uint32_t>(b + 4), s);
+}
+
+void split_q8_0(Block b, SplitBlock& s) {
+  s.scales[0] = f16_at(b);
+  std::memcpy(s.q.data(), b + 2, 32);
 }
 
 // Super-blocks of 256 elements.
 
 /// Two bits of element i in the order of Q2_K, Q3_K and TQ2_0.
-int two_bits(Block q, int i) { return q[32 * (i / 128) + i % 32] >> (2 * (i % 128 / 32)) & 3; }
+int two_bits(Block q, size_t i) { return q[32 * (i / 128) + i % 32] >> (2 * (i % 128 / 32)) & 3; }
 
-void decode_q2_k(Block b, float* y) {
+void split_q2_k(Block b, SplitBlock& s) {
   const float d = f16_at(b + 80), dmin = f16_at(b + 82);
-  for (int group = 0; group < 16; ++group) {
-    const float scale = d * as_float(b[group] & 15), low = dmin * as_float(b[group] >> 4);
-    for (int i = 16 * group; i < 16 * (group + 1); ++i) y[i] = scale * as_float(two_bits(b + 16, i)) - low;
+  for (size_t run = 0; run < 16; ++run) {
+    s.scales[run] = d * as_float(b[run] & 15);
+    s.minimums[run] = -(dmin * as_float(b[run] >> 4));
   }
+  for (size_t i = 0; i < 256; ++i) s.q[i] = as_number(two_bits(b + 16, i));
 }
 
-void decode_q3_k(Block b, float* y) {
+void split_q3_k(Block b, SplitBlock& s) {
   const Block high = b, low = b + 32, scales = b + 96;
   const float d = f16_at(b + 108);
-  for (int group = 0; group < 16; ++group) {
-    const int nibble = scales[group % 8] >> (4 * (group / 8)) & 15;
-    const int top = scales[8 + group % 4] >> (2 * (group / 4)) & 3;
-    const float scale = d * as_float((nibble | top << 4) - 32);
-    for (int i = 16 * group; i < 16 * (group + 1); ++i) {
-      const bool third = high[i % 32] >> (i / 32) & 1;
-      y[i] = scale * as_float(two_bits(low, i) - (third ? 0 : 4));
-    }
+  for (size_t run = 0; run < 16; ++run) {
+    const int nibble = scales[run % 8] >> (4 * (run / 8)) & 15;
+    const int top = scales[8 + run % 4] >> (2 * (run / 4)) & 3;
+    s.scales[run] = d * as_float((nibble | top << 4) - 32);
   }
+  for (size_t i = 0; i < 256; ++i)
+    s.q[i] = as_number(two_bits(low, i) - (high[i % 32] >> (i / 32) & 1 ? 0 : 4));
 }
 
-struct ScaleAndMinimum {
-  int scale, minimum;
-};
-/// The eight pairs of six bits that Q4_K and Q5_K pack into twelve bytes.
-ScaleAndMinimum six_bits(Block b, int j) {
-  if (j < 4) return {b[j] & 63, b[j + 4] & 63};
-  return {(b[j + 4] & 15) | (b[j - 4] >> 6) << 4, b[j + 4] >> 4 | (b[j] >> 6) << 4};
-}
-
-void decode_q4_k(Block b, float* y) {
+/// The eight pairs of six bits that Q4_K and Q5_K pack into twelve bytes, and the float16 numbers before
+/// them.
+void six_bits(Block b, SplitBlock& s) {
   const float d = f16_at(b), dmin = f16_at(b + 2);
-  for (int group = 0; group < 8; ++group, y += 32) {
-    const auto [scale, minimum] = six_bits(b + 4, group);
-    const float by = d * as_float(scale), low = dmin * as_float(minimum);
-    const Block q = b + 16 + 32 * (group / 2);
-    for (int i = 0; i < 32; ++i) y[i] = by * as_float(q[i] >> (4 * (group % 2)) & 15) - low;
+  b += 4;
+  for (size_t j = 0; j < 8; ++j) {
+    const int scale = j < 4 ? b[j] & 63 : (b[j + 4] & 15) | (b[j - 4] >> 6) << 4;
+    const int minimum = j < 4 ? b[j + 4] & 63 : b[j + 4] >> 4 | (b[j] >> 6) << 4;
+    s.scales[j] = d * as_float(scale);
+    s.minimums[j] = -(dmin * as_float(minimum));
   }
 }
 
-void decode_q5_k(Block b, float* y) {
-  const float d = f16_at(b), dmin = f16_at(b + 2);
-  for (int group = 0; group < 8; ++group, y += 32) {
-    const auto [scale, minimum] = six_bits(b + 4, group);
-    const float by = d * as_float(scale), low = dmin * as_float(minimum);
-    const Block fifth = b + 16, q = b + 48 + 32 * (group / 2);
-    for (int i = 0; i < 32; ++i)
-      y[i] = by * as_float((q[i] >> (4 * (group % 2)) & 15) | (fifth[i] >> group & 1) << 4) - low;
-  }
+/// 32 bytes are two runs of 32 elements, low nibbles first.
+void nibbles_by_runs(Block q, SplitBlock& s) {
+  for (size_t i = 0; i < 256; ++i) s.q[i] = as_number(q[32 * (i / 64) + i % 32] >> (4 * (i / 32 % 2)) & 15);
 }
 
-void decode_q6_k(Block b, float* y) {
+void split_q4_k(Block b, SplitBlock& s) {
+  six_bits(b, s);
+  nibbles_by_runs(b + 16, s);
+}
+
+void split_q5_k(Block b, SplitBlock& s) {
+  six_bits(b, s);
+  nibbles_by_runs(b + 48, s);
+  for (size_t i = 0; i < 256; ++i) s.q[i] = as_number(s.q[i] | (b[16 + i % 32] >> (i / 32) & 1) << 4);
+}
+
+void split_q6_k(Block b, SplitBlock& s) {
   const float d = f16_at(b + 208);
-  for (int i = 0; i < 256; ++i) {
-    const int part = i / 128, quarter = i % 128 / 32, lane = i % 32;
+  for (size_t run = 0; run < 16; ++run) s.scales[run] = d * as_float(static_cast<int8_t>(b[192 + run]));
+  for (size_t i = 0; i < 256; ++i) {
+    const size_t part = i / 128, quarter = i % 128 / 32, lane = i % 32;
     const int low = b[64 * part + 32 * (quarter % 2) + lane] >> (4 * (quarter / 2)) & 15;
     const int high = b[128 + 32 * part + lane] >> (2 * quarter) & 3;
-    const float scale = d * as_float(static_cast<int8_t>(b[192 + i / 16]));
-    y[i] = scale * as_float((low | high << 4) - 32);
+    s.q[i] = as_number((low | high << 4) - 32);
   }
 }
 
 constexpr int8_t nonlinear[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
-void decode_iq4_nl(Block b, float* y) {
-  const float d = f16_at(b);
-  for (int i = 0; i < 16; ++i) {
-    y[i] = d * as_float(nonlinear[b[2 + i] & 15]);
-    y[i + 16] = d * as_float(nonlinear[b[2 + i] >> 4]);
-  }
+void split_iq4_nl(Block b, SplitBlock& s) {
+  s.scales[0] = f16_at(b);
+  nibbles(b + 2, nonlinear, s.q.data());
 }
 
-void decode_iq4_xs(Block b, float* y) {
+void split_iq4_xs(Block b, SplitBlock& s) {
   const float d = f16_at(b);
   const auto tops = load_from<uint16_t>(b + 2);
-  for (int group = 0; group < 8; ++group, y += 32) {
-    const int low = b[4 + group / 2] >> (4 * (group % 2)) & 15, top = tops >> (2 * group) & 3;
-    const float scale = d * as_float((low | top << 4) - 32);
-    const Block q = b + 8 + 16 * group;
-    for (int i = 0; i < 16; ++i) {
-      y[i] = scale * as_float(nonlinear[q[i] & 15]);
-      y[i + 16] = scale * as_float(nonlinear[q[i] >> 4]);
-    }
+  for (size_t run = 0; run < 8; ++run) {
+    const int low = b[4 + run / 2] >> (4 * (run % 2)) & 15, top = tops >> (2 * run) & 3;
+    s.scales[run] = d * as_float((low | top << 4) - 32);
+    nibbles(b + 8 + 16 * run, nonlinear, s.q.data() + 32 * run);
   }
 }
 
 /// Digits of base 3, the first of all `width` bytes, then the second of all, and so on.
-float* ternary(Block q, int width, int digits, float d, float* y) {
+int8_t* ternary(Block q, int width, int digits, int8_t* to) {
   unsigned power = 1;
   for (int digit = 0; digit < digits; ++digit, power *= 3)
-    for (int i = 0; i < width; ++i) {
-      const unsigned shifted = q[i] * power & 255;
-      *y++ = d * as_float(static_cast<int>(shifted * 3 >> 8) - 1);
-    }
-  return y;
+    for (int i = 0; i < width; ++i) *to++ = as_number(static_cast<int>((q[i] * power & 255) * 3 >> 8) - 1);
+  return to;
 }
 
-void decode_tq1_0(Block b, float* y) {
-  const float d = f16_at(b + 52);
-  y = ternary(b, 32, 5, d, y);
-  y = ternary(b + 32, 16, 5, d, y);
-  ternary(b + 48, 4, 4, d, y);
+void split_tq1_0(Block b, SplitBlock& s) {
+  s.scales[0] = f16_at(b + 52);
+  int8_t* to = ternary(b, 32, 5, s.q.data());
+  to = ternary(b + 32, 16, 5, to);
+  ternary(b + 48, 4, 4, to);
 }
 
-void decode_tq2_0(Block b, float* y) {
-  const float d = f16_at(b + 64);
-  for (int i = 0; i < 256; ++i) y[i] = d * as_float(two_bits(b, i) - 1);
+void split_tq2_0(Block b, SplitBlock& s) {
+  s.scales[0] = f16_at(b + 64);
+  for (size_t i = 0; i < 256; ++i) s.q[i] = as_number(two_bits(b, i) - 1);
 }
 
 /// The codes of E2M1, doubled to be integers; scales are halved in return.
 constexpr int8_t doubled_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-void decode_mxfp4(Block b, float* y) {
+void split_mxfp4(Block b, SplitBlock& s) {
   // 2^(e - 128): the two least are denormal numbers.
   const uint32_t e = b[0];
-  const auto d = std::bit_cast<float>(e < 2 ? 0x00200000u << e : (e - 1) << 23);
-  for (int i = 0; i < 16; ++i) {
-    y[i] = d * as_float(doubled_e2m1[b[1 + i] & 15]);
-    y[i + 16] = d * as_float(doubled_e2m1[b[1 + i] >> 4]);
-  }
+  s.scales[0] = std::bit_cast<float>(e < 2 ? 0x00200000u << e : (e - 1) << 23);
+  nibbles(b + 1, doubled_e2m1, s.q.data());
 }
 
 /// Half of an E4M3 number without sign; the code that would be NaN counts as zero.
@@ -236,82 +242,85 @@ float half_e4m3(uint8_t code) {
   return exponent ? std::ldexp(as_float(8 + mantissa), exponent - 11) : std::ldexp(as_float(mantissa), -10);
 }
 
-void decode_nvfp4(Block b, float* y) {
-  for (int group = 0; group < 4; ++group, y += 16) {
-    const float d = half_e4m3(b[group]);
-    const Block q = b + 4 + 8 * group;
-    for (int i = 0; i < 8; ++i) {
-      y[i] = d * as_float(doubled_e2m1[q[i] & 15]);
-      y[i + 8] = d * as_float(doubled_e2m1[q[i] >> 4]);
-    }
+void split_nvfp4(Block b, SplitBlock& s) {
+  for (size_t run = 0; run < 4; ++run) {
+    s.scales[run] = half_e4m3(b[run]);
+    nibbles(b + 4 + 8 * run, doubled_e2m1, s.q.data() + 16 * run, 8);
   }
 }
 
 // Points of lattices: an index stands for four or eight values at once.
 
-/// A bit of `signs` that is set makes its element negative. A product keeps the sign of NaN.
-void signed_row(const int8_t* row, int width, unsigned signs, float scale, float* y) {
-  for (int i = 0; i < width; ++i) y[i] = scale * as_float(row[i]) * (signs >> i & 1 ? -1.0f : 1.0f);
+/// A bit of `signs` that is set makes its element negative.
+void signed_row(const int8_t* row, int width, unsigned signs, int8_t* to) {
+  for (int i = 0; i < width; ++i) to[i] = as_number(signs >> i & 1 ? -row[i] : row[i]);
 }
 /// Seven signs are stored; the eighth makes their number even.
 unsigned eight_signs(unsigned seven) { return seven | static_cast<unsigned>(std::popcount(seven) & 1) << 7; }
 
-void decode_iq2_xxs(Block b, float* y) {
+void split_iq2_xxs(Block b, SplitBlock& s) {
   const GgufGrid& grid = gguf_grid(GgufGridName::iq2_xxs);
   const float d = f16_at(b);
+  int8_t* q = s.q.data();
   b += 2;
-  for (int group = 0; group < 8; ++group, b += 8) {
+  for (size_t run = 0; run < 8; ++run, b += 8) {
     const auto bits = load_from<uint32_t>(b + 4);
-    const float scale = d * (0.5f + as_float(bits >> 28)) * 0.25f;
-    for (int k = 0; k < 4; ++k, y += 8)
-      signed_row(grid.row(b[k]), 8, eight_signs(bits >> (7 * k) & 127), scale, y);
+    s.scales[run] = d * (0.5f + as_float(bits >> 28)) * 0.25f;
+    for (int k = 0; k < 4; ++k, q += 8) signed_row(grid.row(b[k]), 8, eight_signs(bits >> (7 * k) & 127), q);
   }
 }
 
-void decode_iq2_xs(Block b, float* y) {
+/// The scales of IQ2_XS and IQ2_S, a nibble each.
+void sixteen_scales(float d, Block nibbles, SplitBlock& s) {
+  for (size_t run = 0; run < 16; ++run)
+    s.scales[run] = d * (0.5f + as_float(nibbles[run / 2] >> (run % 2 * 4) & 15)) * 0.25f;
+}
+
+void split_iq2_xs(Block b, SplitBlock& s) {
   const GgufGrid& grid = gguf_grid(GgufGridName::iq2_xs);
-  const float d = f16_at(b);
-  for (int k = 0; k < 32; ++k, y += 8) {
+  sixteen_scales(f16_at(b), b + 66, s);
+  for (size_t k = 0; k < 32; ++k) {
     const unsigned q = load_from<uint16_t>(b + 2 + 2 * k);
-    const unsigned s = b[66 + k / 4] >> (k / 2 % 2 * 4) & 15u;
-    signed_row(grid.row(q & 511), 8, eight_signs(q >> 9), d * (0.5f + as_float(s)) * 0.25f, y);
+    signed_row(grid.row(q & 511), 8, eight_signs(q >> 9), s.q.data() + 8 * k);
   }
 }
 
-void decode_iq2_s(Block b, float* y) {
+void split_iq2_s(Block b, SplitBlock& s) {
   const GgufGrid& grid = gguf_grid(GgufGridName::iq2_s);
-  const float d = f16_at(b);
-  for (int k = 0; k < 32; ++k, y += 8) {
+  sixteen_scales(f16_at(b), b + 74, s);
+  for (size_t k = 0; k < 32; ++k) {
     const unsigned index = b[2 + k] | (unsigned{b[66 + k / 4]} >> (k % 4 * 2) & 3) << 8;
-    const unsigned s = b[74 + k / 4] >> (k / 2 % 2 * 4) & 15u;
-    signed_row(grid.row(index), 8, b[34 + k], d * (0.5f + as_float(s)) * 0.25f, y);
+    signed_row(grid.row(index), 8, b[34 + k], s.q.data() + 8 * k);
   }
 }
 
-void decode_iq3_xxs(Block b, float* y) {
+void split_iq3_xxs(Block b, SplitBlock& s) {
   const GgufGrid& grid = gguf_grid(GgufGridName::iq3_xxs);
   const float d = f16_at(b);
-  for (int group = 0; group < 8; ++group) {
-    const auto bits = load_from<uint32_t>(b + 66 + 4 * group);
-    const float scale = d * (0.5f + as_float(bits >> 28)) * 0.5f;
-    for (int k = 0; k < 8; ++k, y += 4) {
+  int8_t* q = s.q.data();
+  for (size_t run = 0; run < 8; ++run) {
+    const auto bits = load_from<uint32_t>(b + 66 + 4 * run);
+    s.scales[run] = d * (0.5f + as_float(bits >> 28)) * 0.5f;
+    for (size_t k = 0; k < 8; ++k, q += 4) {
       const unsigned signs = eight_signs(bits >> (7 * (k / 2)) & 127);
-      signed_row(grid.row(b[2 + 8 * group + k]), 4, signs >> (4 * (k % 2)), scale, y);
+      signed_row(grid.row(b[2 + 8 * run + k]), 4, signs >> (4 * (k % 2)), q);
     }
   }
 }
 
-void decode_iq3_s(Block b, float* y) {
+void split_iq3_s(Block b, SplitBlock& s) {
   const GgufGrid& grid = gguf_grid(GgufGridName::iq3_s);
   const float d = f16_at(b);
-  for (int k = 0; k < 64; ++k, y += 4) {
+  for (size_t run = 0; run < 8; ++run)
+    s.scales[run] = d * as_float(1 + 2 * (b[106 + run / 2] >> (run % 2 * 4) & 15));
+  for (size_t k = 0; k < 64; ++k) {
     const unsigned index = b[2 + k] | (unsigned{b[66 + k / 8]} >> (k % 8) & 1) << 8;
-    const unsigned s = b[106 + k / 16] >> (k / 8 % 2 * 4) & 15u;
-    signed_row(grid.row(index), 4, unsigned{b[74 + k / 2]} >> (4 * (k % 2)), d * as_float(1 + 2 * s), y);
+    signed_row(grid.row(index), 4, unsigned{b[74 + k / 2]} >> (4 * (k % 2)), s.q.data() + 4 * k);
   }
 }
 
-/// The values of IQ1_S and IQ1_M are -1, 0 and 1, all moved by the same eighth.
+// IQ1_S and IQ1_M have -1, 0 and 1, all moved by the same eighth, which are no whole numbers.
+
 void moved_row(const int8_t* row, bool down, float scale, float* y) {
   const float by = down ? -0.125f : 0.125f;
   for (int i = 0; i < 8; ++i) y[i] = scale * (as_float(row[i]) + by);
@@ -338,9 +347,56 @@ void decode_iq1_m(Block b, float* y) {
   const float d = to_float(Float16{static_cast<uint16_t>(half)});
   for (int k = 0; k < 32; ++k, y += 8) {
     const unsigned bits = b[32 + k / 2] >> (k % 2 * 4) & 15u;
-    const unsigned s = scales[static_cast<size_t>(k / 8)] >> (k / 2 % 4 * 3) & 7;
-    moved_row(grid.row(b[k] | (bits & 7) << 8), bits & 8, d * as_float(2 * s + 1), y);
+    const unsigned scale = scales[static_cast<size_t>(k / 8)] >> (k / 2 % 4 * 3) & 7;
+    moved_row(grid.row(b[k] | (bits & 7) << 8), bits & 8, d * as_float(2 * scale + 1), y);
   }
+}
+
+/// How blocks of a type split.
+struct Splitter {
+  GgufType type;
+  void (*split)(Block, SplitBlock&);
+  uint32_t run;      // numbers that share a scale
+  DataType numbers;  // the least type that holds them
+  bool minimums = false;
+};
+constexpr Splitter splitters[] = {
+    {GgufType::q4_0, split_q4_0, 32, DataType::int4},
+    {GgufType::q4_1, split_q4_1, 32, DataType::uint4, true},
+    {GgufType::q5_0, split_q5_0, 32, DataType::int8},
+    {GgufType::q5_1, split_q5_1, 32, DataType::int8, true},
+    {GgufType::q8_0, split_q8_0, 32, DataType::int8},
+    {GgufType::q2_k, split_q2_k, 16, DataType::uint2, true},
+    {GgufType::q3_k, split_q3_k, 16, DataType::int4},
+    {GgufType::q4_k, split_q4_k, 32, DataType::uint4, true},
+    {GgufType::q5_k, split_q5_k, 32, DataType::int8, true},
+    {GgufType::q6_k, split_q6_k, 16, DataType::int8},
+    {GgufType::iq2_xxs, split_iq2_xxs, 32, DataType::int8},
+    {GgufType::iq2_xs, split_iq2_xs, 16, DataType::int8},
+    {GgufType::iq3_xxs, split_iq3_xxs, 32, DataType::int8},
+    {GgufType::iq4_nl, split_iq4_nl, 32, DataType::int8},
+    {GgufType::iq3_s, split_iq3_s, 32, DataType::int8},
+    {GgufType::iq2_s, split_iq2_s, 16, DataType::int8},
+    {GgufType::iq4_xs, split_iq4_xs, 32, DataType::int8},
+    {GgufType::tq1_0, split_tq1_0, 256, DataType::int2},
+    {GgufType::tq2_0, split_tq2_0, 256, DataType::int4},
+    {GgufType::mxfp4, split_mxfp4, 32, DataType::int8},
+    {GgufType::nvfp4, split_nvfp4, 16, DataType::int8},
+};
+
+const Splitter* splitter_of(GgufType type) {
+  for (const Splitter& s : splitters)
+    if (s.type == type) return &s;
+  return nullptr;
+}
+
+template <bool minimums>
+void combine(const SplitBlock& s, size_t run, size_t elements, float* y) {
+  for (size_t first = 0, i = 0; first < elements; first += run, ++i)
+    for (size_t k = first; k < first + run; ++k) {
+      y[k] = s.scales[i] * as_float(s.q[k]);
+      if constexpr (minimums) y[k] = y[k] + s.minimums[i];
+    }
 }
 
 template <class T>
@@ -351,61 +407,6 @@ void plain_floats(Block b, size_t count, float* to) {
       to[i] = static_cast<float>(v);
     else
       to[i] = to_float(v);
-  }
-}
-
-using BlockDecoder = void (*)(Block, float*);
-
-BlockDecoder block_decoder(GgufType type) {
-  switch (type) {
-    case GgufType::q4_0:
-      return decode_q4_0;
-    case GgufType::q4_1:
-      return decode_q4_1;
-    case GgufType::q5_0:
-      return decode_q5_0;
-    case GgufType::q5_1:
-      return decode_q5_1;
-    case GgufType::q8_0:
-      return decode_q8_0;
-    case GgufType::q2_k:
-      return decode_q2_k;
-    case GgufType::q3_k:
-      return decode_q3_k;
-    case GgufType::q4_k:
-      return decode_q4_k;
-    case GgufType::q5_k:
-      return decode_q5_k;
-    case GgufType::q6_k:
-      return decode_q6_k;
-    case GgufType::iq2_xxs:
-      return decode_iq2_xxs;
-    case GgufType::iq2_xs:
-      return decode_iq2_xs;
-    case GgufType::iq3_xxs:
-      return decode_iq3_xxs;
-    case GgufType::iq1_s:
-      return decode_iq1_s;
-    case GgufType::iq4_nl:
-      return decode_iq4_nl;
-    case GgufType::iq3_s:
-      return decode_iq3_s;
-    case GgufType::iq2_s:
-      return decode_iq2_s;
-    case GgufType::iq4_xs:
-      return decode_iq4_xs;
-    case GgufType::iq1_m:
-      return decode_iq1_m;
-    case GgufType::tq1_0:
-      return decode_tq1_0;
-    case GgufType::tq2_0:
-      return decode_tq2_0;
-    case GgufType::mxfp4:
-      return decode_mxfp4;
-    case GgufType::nvfp4:
-      return decode_nvfp4;
-    default:
-      return nullptr;
   }
 }
 
@@ -444,15 +445,60 @@ void decode_gguf(GgufType type, const void* blocks, size_t count, float* to) {
       return plain_floats<int32_t>(from, count, to);
     case GgufType::i64:
       return plain_floats<int64_t>(from, count, to);
+    case GgufType::iq1_s:
+      for (; count > 0; --count, from += 50, to += 256) decode_iq1_s(from, to);
+      return;
+    case GgufType::iq1_m:
+      for (; count > 0; --count, from += 56, to += 256) decode_iq1_m(from, to);
+      return;
     default:
       break;
   }
-  const BlockDecoder decode = block_decoder(type);
   const GgufTypeInfo& info = info_of(type);
-  if (!decode)
+  const Splitter* splitter = splitter_of(type);
+  if (!splitter)
     throw Error(Code::not_supported, "GGUF", "blocks whose elements this version can tell",
                 std::string(info.name), "quantize the model to another type, as Q8_0 or Q4_K");
-  for (size_t i = 0; i < count; ++i, from += info.bytes, to += info.elements) decode(from, to);
+  SplitBlock s;
+  for (; count > 0; --count, from += info.bytes, to += info.elements) {
+    splitter->split(from, s);
+    splitter->minimums ? combine<true>(s, splitter->run, info.elements, to)
+                       : combine<false>(s, splitter->run, info.elements, to);
+  }
+}
+
+bool splits_gguf(GgufType type) { return splitter_of(type) != nullptr; }
+
+GgufNumbers split_gguf(GgufType type, const void* blocks, const Shape& shape) {
+  const GgufTypeInfo& info = info_of(type);
+  const Splitter& splitter = *splitter_of(type);
+  GgufNumbers n;
+  n.block = splitter.run;
+  n.numbers = Tensor(splitter.numbers, shape);
+  Shape runs = shape;
+  runs.back() /= n.block;
+  n.scales = Tensor(DataType::float32, runs);
+  if (splitter.minimums) n.minimums = Tensor(DataType::float32, runs);
+  const size_t count = static_cast<size_t>(n.numbers.size()) / info.elements,
+               of_block = info.elements / splitter.run;
+  const auto bits = static_cast<unsigned>(bits_of(splitter.numbers)), in_byte = 8 / bits,
+             mask = (1u << bits) - 1;
+  const auto* from = static_cast<Block>(blocks);
+  auto* numbers = static_cast<uint8_t*>(n.numbers.data());
+  auto* scales = static_cast<float*>(n.scales.data());
+  auto* minimums = static_cast<float*>(n.minimums.data());
+  SplitBlock s;
+  for (size_t i = 0; i < count; ++i, from += info.bytes, scales += of_block) {
+    splitter.split(from, s);
+    std::copy_n(s.scales.begin(), of_block, scales);
+    if (minimums) minimums = std::copy_n(s.minimums.begin(), of_block, minimums);
+    for (size_t k = 0; k < info.elements; k += in_byte) {
+      unsigned byte = 0;
+      for (unsigned j = 0; j < in_byte; ++j) byte |= (static_cast<unsigned>(s.q[k + j]) & mask) << (j * bits);
+      *numbers++ = static_cast<uint8_t>(byte);
+    }
+  }
+  return n;
 }
 
 }  // namespace lathe

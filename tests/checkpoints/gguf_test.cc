@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <random>
 
 #include "lathe/values.h"
 #include "support/error_code.h"
@@ -144,6 +146,49 @@ TEST(Gguf, BlocksBecomeWhatWasRecorded) {
   }
 }
 
+/// Element i of a packed tensor of whole numbers.
+int number_at(const Tensor& t, size_t i) {
+  const auto bits = static_cast<size_t>(bits_of(t.type()));
+  const int code = static_cast<const uint8_t*>(t.data())[i * bits / 8] >> (i * bits % 8) & ((1 << bits) - 1);
+  return is_signed_integer(t.type()) && code >> (bits - 1) ? code - (1 << bits) : code;
+}
+
+/// The numbers, scaled and moved, are the elements bit for bit, of any bytes.
+TEST(Gguf, BlocksSplitIntoNumbersAndScales) {
+  std::mt19937 random(3);
+  const TempDirectory folder;
+  size_t split = 0;
+  for (const Recorded& r : recorded_blocks) {
+    SCOPED_TRACE(name_of(r.type));
+    const GgufTypeInfo& info = info_of(r.type);
+    std::string bytes(info.bytes * 60, '\0');
+    for (char& b : bytes) b = static_cast<char>(random());
+    GgufFile file;
+    file.with("w", {3 * info.elements, 20}, r.type, bytes);
+    const Gguf g = Gguf::open(folder.write(std::string(info.name) + ".gguf", file.bytes()));
+    if (r.type == GgufType::iq1_s || r.type == GgufType::iq1_m) {
+      EXPECT_EQ(code_of([&] { g.numbers("w"); }), Code::not_supported);
+      continue;
+    }
+    const GgufNumbers n = g.numbers("w");
+    ASSERT_EQ(n.numbers.shape(), Shape({20, 3 * info.elements}));
+    ASSERT_EQ(n.scales.shape(), Shape({20, 3 * info.elements / n.block}));
+    ASSERT_EQ(n.minimums.shape(), n.minimums.defined() ? n.scales.shape() : Shape{});
+    const Tensor want = g.tensor("w");
+    size_t different = 0;
+    for (size_t i = 0; i < want.as<float>().size(); ++i) {
+      const size_t run = i / static_cast<size_t>(n.block);
+      float y = n.scales.as<float>()[run] * static_cast<float>(number_at(n.numbers, i));
+      if (n.minimums.defined()) y = y + n.minimums.as<float>()[run];
+      const float w = want.as<float>()[i];
+      different += std::isnan(w) ? !std::isnan(y) : std::bit_cast<uint32_t>(y) != std::bit_cast<uint32_t>(w);
+    }
+    EXPECT_EQ(different, 0u);
+    ++split;
+  }
+  EXPECT_EQ(split, 21u);
+}
+
 /// Types that only llama.cpp's own arithmetic has, and one that is new: their bytes are there, not their
 /// numbers.
 TEST(Gguf, SomeBlocksAreListedAndNotDecoded) {
@@ -157,6 +202,7 @@ TEST(Gguf, SomeBlocksAreListedAndNotDecoded) {
     EXPECT_EQ(g.raw("w").shape(), Shape({info_of(type).bytes}));
     EXPECT_EQ(code_of([&] { g.tensor("w"); }), Code::not_supported);
     EXPECT_EQ(code_of([&] { g.float32("w"); }), Code::not_supported);
+    EXPECT_EQ(code_of([&] { g.numbers("w"); }), Code::not_supported);
     EXPECT_EQ(code_of([&] { Checkpoint::open(path).tensor("w"); }), Code::not_supported);
     const std::string said = sentence_of([&] { g.tensor("w"); });
     EXPECT_NE(said.find(name_of(type)), std::string::npos) << said;
@@ -213,6 +259,7 @@ TEST(Gguf, PlainElementsAreMapped) {
   EXPECT_EQ(g.raw("scalar").shape(), Shape({4}));
   EXPECT_EQ(g.raw("empty").shape(), Shape({5, 0}));
   EXPECT_EQ(code_of([&] { c.blocks("f"); }), Code::not_supported);
+  EXPECT_EQ(code_of([&] { g.numbers("f"); }), Code::not_supported);
   EXPECT_EQ(g.tensors()[1].offset, g.tensors()[0].offset + 32);
   EXPECT_EQ(g.tensors()[1].bytes, 4u);
 }

@@ -46,6 +46,10 @@ void use(const GgufTensor& t, const std::shared_ptr<const FileBytes>& file) {
   const Code c = code_of([&] { decoded = gguf_float32(t, file); });
   require(c == (info_of(t.type).decodes ? Code::none : Code::not_supported),
           "blocks decode where they should");
+  if (splits_gguf(t.type)) {
+    const GgufNumbers n = split_gguf(t.type, file->view().data() + t.offset, t.shape);
+    require(n.scales.size() * n.block == n.numbers.size(), "each scale is that of a run of numbers");
+  }
   if (c == Code::none) require(decoded.shape() == t.shape, "the elements have the shape");
 }
 
