@@ -83,6 +83,7 @@ Interpreter::~Interpreter() {
 }
 
 ScopePtr Interpreter::inner(const ScopePtr& scope) {
+  Meter::step(8);
   auto s = std::make_shared<Scope>();
   s->parent = scope;
   s->charge(sizeof(Scope));
