@@ -105,6 +105,7 @@ struct Stmt {
   Block body = {}, otherwise = {};
   std::vector<Parameter> parameters = {};
   uint32_t name = 0;
+  std::vector<uint32_t> hidden = {}, hidden_otherwise = {};  // names of the body without a value at first
   bool takes_varargs = false, takes_kwargs = false, takes_caller = false;
 };
 
@@ -112,6 +113,7 @@ struct Stmt {
 struct Program {
   std::string source;  // newlines are \n
   Block body;
+  std::vector<uint32_t> hidden;    // names without a value at first
   std::vector<std::string> names;  // of variables, by number
   /// Returns the number of a name; names.size() if there is none.
   uint32_t find(std::string_view name) const;

@@ -171,7 +171,10 @@ std::string casefold_text(std::string_view text) {
     std::string folded;
     append_mapped(folded, c, fold_runs, fold_strings);
     char32_t same = 0;
-    if (decode_utf8(folded, 0, same) == folded.size() && same == c) {
+    // Cherokee letters fold to their capitals; others fold to what is small, where the table has nothing
+    // else.
+    const bool cherokee = c >= 0x13a0 && c <= 0x13f5;
+    if (!cherokee && decode_utf8(folded, 0, same) == folded.size() && same == c) {
       folded.clear();
       append_mapped(folded, c, lower_runs, lower_strings);
     }

@@ -100,7 +100,6 @@ Value filter_first(Interpreter&, const Value& v, const Args& args) {
 Value filter_last(Interpreter&, const Value& v, const Args& args) {
   bind(args, "last", {});
   if (v.is(Kind::iterator)) raise("items that run once", "a list, as the filter 'list' makes it");
-  check_defined(v);
   if (v.is(Kind::string) && !v.as_string().empty())
     return character_at(v.as<Text>(), static_cast<size_t>(length_of(v)) - 1);
   const std::vector<Value> items = items_of(v);
@@ -110,7 +109,6 @@ Value filter_last(Interpreter&, const Value& v, const Args& args) {
 Value filter_reverse(Interpreter&, const Value& v, const Args& args) {
   bind(args, "reverse", {});
   if (v.is(Kind::string)) return slice(v, Value::none(), Value::none(), Value::integer(-1));
-  check_defined(v);
   std::vector<Value> items = items_of(v);
   std::reverse(items.begin(), items.end());
   // What Python can reverse runs once then; of what it can not, Jinja2 makes a list.

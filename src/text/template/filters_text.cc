@@ -117,8 +117,8 @@ Value filter_truncate(Interpreter&, const Value& v, const Args& args) {
   if (length < end_length)
     raise(std::to_string(length), "a length of at least " + std::to_string(end_length));
   if (leeway < 0) raise(std::to_string(leeway), "a leeway of at least 0");
-  const std::string& text = string_argument(v, "a string to truncate");
   if (length_of(v) - leeway <= length) return v;
+  const std::string& text = string_argument(v, "a string to truncate");
   std::string kept = text.substr(0, byte_of_character(text, static_cast<size_t>(length - end_length)));
   if (!kill)
     if (const size_t space = kept.rfind(' '); space != kept.npos) kept.resize(space);

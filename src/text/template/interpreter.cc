@@ -64,7 +64,7 @@ Interpreter::Interpreter(const Program& program, Variables variables, std::optio
     : program_(program),
       now_(now),
       globals_(std::make_shared<Scope>()),
-      root_(inner(globals_)),
+      root_(inner(globals_, program.hidden)),
       loop_name_(program.find("loop")),
       varargs_(program.find("varargs")),
       kwargs_(program.find("kwargs")),
@@ -82,10 +82,13 @@ Interpreter::~Interpreter() {
   for (const auto& s : spaces_) s->members = std::make_shared<Dict>();
 }
 
-ScopePtr Interpreter::inner(const ScopePtr& scope) {
+ScopePtr Interpreter::inner(const ScopePtr& scope, const std::vector<uint32_t>& hidden) {
+  Meter::step(8);
   auto s = std::make_shared<Scope>();
   s->parent = scope;
   s->charge(sizeof(Scope));
+  for (uint32_t name : hidden)
+    s->set(name, Value::undefined("'" + program_.names[name] + "', which is not set yet"));
   return s;
 }
 
@@ -148,7 +151,7 @@ Interpreter::Flow Interpreter::run_one(const Stmt& s, const ScopePtr& scope, Out
     case StmtKind::with_block:
       return run_with(s, scope, out);
     case StmtKind::scope_block:
-      return run_block(s.body, inner(scope), out);
+      return run_block(s.body, inner(scope, s.hidden), out);
     case StmtKind::break_loop:
       return Flow::broke;
     case StmtKind::continue_loop:
@@ -178,7 +181,7 @@ Interpreter::Flow Interpreter::run_loop(const Stmt& s, const ScopePtr& scope, Ou
   try {
     for (; loop->has(i + 1); ++i) {
       loop->index0 = i;
-      const ScopePtr body = inner(scope);
+      const ScopePtr body = inner(scope, s.hidden);
       at_ = s.at;
       assign(s.targets[0], loop->item(i), *body);
       if (wants_loop) body->set(loop_name_, handle);
@@ -195,13 +198,14 @@ Interpreter::Flow Interpreter::run_loop(const Stmt& s, const ScopePtr& scope, Ou
     loop->all = loop->kept;
     loop->next = loop->all.size();
   }
-  if (i == 0 && flow != Flow::broke && !s.otherwise.empty()) return run_block(s.otherwise, inner(scope), out);
+  if (i == 0 && flow != Flow::broke && !s.otherwise.empty())
+    return run_block(s.otherwise, inner(scope, s.hidden_otherwise), out);
   return Flow::normal;
 }
 
 Interpreter::Flow Interpreter::run_set_block(const Stmt& s, const ScopePtr& scope) {
   Output own;
-  const Flow flow = run_block(s.body, inner(scope), own);
+  const Flow flow = run_block(s.body, inner(scope, s.hidden), own);
   if (flow != Flow::normal) return flow;
   Value v = Value::string(std::move(own.text));
   if (s.values[0]) v = evaluate_filter(*s.values[0], scope, &v);
@@ -212,7 +216,7 @@ Interpreter::Flow Interpreter::run_set_block(const Stmt& s, const ScopePtr& scop
 
 Interpreter::Flow Interpreter::run_filter_block(const Stmt& s, const ScopePtr& scope, Output& out) {
   Output own;
-  const ScopePtr body = inner(scope);
+  const ScopePtr body = inner(scope, s.hidden);
   const Flow flow = run_block(s.body, body, own);
   if (flow != Flow::normal) return flow;
   const Value v = Value::string(std::move(own.text));
@@ -221,7 +225,7 @@ Interpreter::Flow Interpreter::run_filter_block(const Stmt& s, const ScopePtr& s
 }
 
 Interpreter::Flow Interpreter::run_with(const Stmt& s, const ScopePtr& scope, Output& out) {
-  const ScopePtr body = inner(scope);
+  const ScopePtr body = inner(scope, s.hidden);
   for (size_t i = 0; i < s.targets.size(); ++i) assign(s.targets[i], evaluate(*s.values[i], scope), *body);
   return run_block(s.body, body, out);
 }
@@ -274,7 +278,7 @@ Value Interpreter::call_macro(const Macro& m, Args args) {
   if (macro_depth_ >= max_macro_depth)
     too_large("more", "at most " + std::to_string(max_macro_depth) + " macros that call each other");
   const size_t count = s.parameters.size();
-  const ScopePtr scope = inner(m.closure);
+  const ScopePtr scope = inner(m.closure, s.hidden);
   std::vector<bool> given(count);
   for (size_t i = 0; i < count; ++i) {
     Value v;

@@ -95,7 +95,7 @@ class Interpreter {
   Value evaluate_comparison(const Expr& e, const ScopePtr& scope);
   Value evaluate_binary(const Expr& e, const ScopePtr& scope);
   Args evaluate(const Arguments& a, const ScopePtr& scope);
-  ScopePtr inner(const ScopePtr& scope);
+  ScopePtr inner(const ScopePtr& scope, const std::vector<uint32_t>& hidden = {});
 
   const Program& program_;
   std::optional<int64_t> now_;

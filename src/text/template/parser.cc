@@ -40,6 +40,7 @@ Parser::Level::Level(Parser& p, int& d, int limit) : depth(d) {
 void Parser::run() {
   program_.body = statements({});
   check(program_.body, false);
+  find_hidden_names(program_);
 }
 
 Lexeme Parser::next() {

@@ -8,6 +8,9 @@
 
 namespace lathe::jinja {
 
+/// Fills in the hidden names of all blocks.
+void find_hidden_names(Program& program);
+
 class Parser {
  public:
   explicit Parser(Program& program) : program_(program), tokens_(tokens_of(program.source)) {}
