@@ -30,12 +30,16 @@ void convert(Bytes);
 /// Such graphs and models of files, their constants hidden behind foldable nodes, built at every level.
 void levels(Bytes);
 
+/// Files of tokenizers, and texts to and from tokens with what they say.
+void tokenizer(Bytes);
+
 struct Target {
   std::string_view name;
   void (*feed)(Bytes);
 };
-inline constexpr Target targets[] = {{"wire", wire}, {"import", import},   {"text", text},
-                                     {"run", run},   {"convert", convert}, {"levels", levels}};
+inline constexpr Target targets[] = {
+    {"wire", wire},       {"import", import}, {"text", text},          {"run", run},
+    {"convert", convert}, {"levels", levels}, {"tokenizer", tokenizer}};
 
 inline std::string_view chars(Bytes b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
 
