@@ -21,6 +21,10 @@
 
 namespace lathe {
 
+namespace text {
+struct TokenizerMaker;
+}
+
 /// Selects how texts that are too long are cut. transformers: truncation.
 struct Truncation {
   enum class From : uint8_t { longest_first, only_first, only_second };  // selects which of two texts is cut
@@ -97,7 +101,8 @@ class LATHE_API DecodeStream {
 /// version of Unicode included that its parts follow.
 class LATHE_API Tokenizer {
  public:
-  /// Opens tokenizer.json, or the directory that it is in. Throws file_not_found, file_not_regular,
+  /// Opens tokenizer.json, or the directory that it is in; a directory without it that holds vocab.json and
+  /// merges.txt is byte-level BPE that splits texts as GPT-2 does. Throws file_not_found, file_not_regular,
   /// file_unreadable; json_malformed for what is no tokenizer.json (also for nesting beyond 64 and numbers
   /// out of range); wire_too_large for more than 64 MiB, tokens of more than 8192 bytes, sequences of more
   /// than 64 parts or nested more than 8 deep, templates of more than 256 pieces, lengths beyond 1048576;
@@ -146,6 +151,8 @@ class LATHE_API Tokenizer {
   std::string_view token_of(int64_t id) const;
 
  private:
+  friend struct text::TokenizerMaker;
+  friend class DecodeStream;
   struct State;
   explicit Tokenizer(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;

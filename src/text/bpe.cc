@@ -25,10 +25,10 @@ class MergeTable {
     while (size < merges.size() * 2 + 2) size *= 2;
     slots_.assign(size, {});
     mask_ = size - 1;
-    for (size_t rank = 0; rank < merges.size(); ++rank) {
-      const Merge& m = merges[rank];
+    for (size_t i = 0; i < merges.size(); ++i) {
+      const Merge& m = merges[i];
       Slot& s = slots_[place(key_of(m.left, m.right))];
-      s = {key_of(m.left, m.right), {static_cast<uint32_t>(rank), m.result}};
+      s = {key_of(m.left, m.right), {m.rank == no_token ? static_cast<uint32_t>(i) : m.rank, m.result}};
     }
   }
   Found find(uint32_t left, uint32_t right) const { return slots_[place(key_of(left, right))].found; }

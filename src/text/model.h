@@ -43,11 +43,11 @@ struct BpeOptions {
   std::string unknown, prefix, suffix;  // empty: none
   bool has_unknown = false, fuse_unknown = false, byte_fallback = false, ignore_merges = false;
 };
-/// The two tokens of a merge, by id, and what they become.
+/// The two tokens of a merge, by id, what they become, and the rank; no_token: its position in the list.
 struct Merge {
-  uint32_t left, right, result;
+  uint32_t left, right, result, rank = no_token;
 };
-/// Merges are in the order of their ranks; of equal pairs the last counts.
+/// Of equal pairs the last counts.
 ModelPtr bpe_model(Vocabulary v, const std::vector<Merge>& merges, BpeOptions o);
 /// Unigram: `scores` by id, which are positions.
 ModelPtr unigram_model(Vocabulary v, std::vector<double> scores, uint32_t unknown, bool byte_fallback);

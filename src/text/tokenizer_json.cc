@@ -5,6 +5,7 @@
 #include "io/bounded_json.h"
 #include "io/stored_tensor.h"
 #include "text/json_part.h"
+#include "text/plain_vocabulary.h"
 
 namespace lathe {
 
@@ -166,6 +167,9 @@ Tokenizer Tokenizer::open(const std::filesystem::path& path) {
   std::error_code ignored;
   const bool directory = std::filesystem::is_directory(path, ignored);
   const std::filesystem::path file = directory ? path / "tokenizer.json" : path;
+  if (directory && !std::filesystem::exists(file, ignored) &&
+      std::filesystem::exists(path / "merges.txt", ignored))
+    return open_vocabulary(path / "vocab.json", path / "merges.txt");
   return parse(read_file(open_regular(file), file)->view(), file.string());
 }
 

@@ -34,14 +34,17 @@ void levels(Bytes);
 
 /// GGUF files, of one part or two.
 void gguf(Bytes);
+/// Files of tokenizers, and texts to and from tokens with what they say.
+void tokenizer(Bytes);
 
 struct Target {
   std::string_view name;
   void (*feed)(Bytes);
 };
 inline constexpr Target targets[] = {
-    {"wire", wire},       {"import", import}, {"text", text}, {"run", run},
-    {"convert", convert}, {"levels", levels}, {"gguf", gguf}, {"chat_template", chat_template}};
+    {"wire", wire},          {"import", import}, {"text", text}, {"run", run},
+    {"convert", convert},    {"levels", levels}, {"gguf", gguf}, {"chat_template", chat_template},
+    {"tokenizer", tokenizer}};
 
 inline std::string_view chars(Bytes b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
 

@@ -1,0 +1,51 @@
+// Tokenizers of vocabularies without a description of their steps: the metadata of GGUF, vocab.json with
+// merges.txt.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lathe/tokenizer.h"
+
+namespace lathe::text {
+
+/// A vocabulary by positions, which are ids. The names of its fields in GGUF: tokenizer.ggml.*.
+struct PlainVocabulary {
+  enum class Kind : uint8_t {
+    scored_bpe,      // "llama": SentencePiece's BPE, which merges by the scores of what comes out
+    byte_level_bpe,  // "gpt2": merges of letters that stand for bytes
+    unigram          // "t5": SentencePiece's unigram
+  };
+  enum class Type : int32_t { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
+
+  Kind kind = Kind::byte_level_bpe;
+  std::vector<std::string> tokens;
+  std::vector<float> scores;                   // as many as tokens; none for byte_level_bpe
+  std::vector<int32_t> types;                  // as many as tokens, or none: all are normal
+  std::vector<std::string> merges;             // "a b"; byte_level_bpe
+  std::string pre;                             // how texts are split; byte_level_bpe; empty: "default"
+  std::string charsmap;                        // SentencePiece's table of what replaces what; empty: none
+  std::optional<int64_t> begin, end, unknown;  // special tokens
+  std::optional<bool> add_begin, add_end;      // put them around texts; nothing: as the kind does
+  std::optional<bool> add_space_prefix;        // a space in front of texts; nothing: as the kind does
+};
+
+/// Makes a tokenizer; errors name `origin`. Throws json_malformed for fields that do not fit each other, for
+/// ids out of range and for merges of what the vocabulary lacks, not_supported for an unknown `pre`,
+/// wire_too_large for tokens of more than 8192 bytes.
+Tokenizer make_tokenizer(PlainVocabulary v, std::string origin);
+
+/// Reads vocab.json and the merges.txt beside it: byte-level BPE that splits as GPT-2 does. Throws as
+/// Tokenizer::open() does.
+Tokenizer open_vocabulary(const std::filesystem::path& vocabulary, const std::filesystem::path& merges);
+
+/// Makes tokenizers of their parts.
+struct TokenizerMaker {
+  using State = Tokenizer::State;
+  static Tokenizer of(std::shared_ptr<State> s);
+};
+
+}  // namespace lathe::text
