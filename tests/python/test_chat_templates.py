@@ -55,6 +55,13 @@ class PlainNamespace(jinja2.utils.Namespace):
             raise jinja2.exceptions.SecurityError(name)
 
 
+class PlainDict:
+    """The function `dict`, without what Python's class has beside."""
+
+    def __call__(self, *args, **kwargs):
+        return dict(*args, **kwargs)
+
+
 def environment():
     """Makes the environment in which transformers renders."""
 
@@ -70,6 +77,7 @@ def environment():
         "raise_exception": raise_exception,
         "strftime_now": lambda text: datetime.datetime.fromtimestamp(NOW).strftime(text),
         "namespace": PlainNamespace,
+        "dict": PlainDict(),
     }
     return made
 
