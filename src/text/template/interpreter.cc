@@ -83,7 +83,7 @@ Interpreter::~Interpreter() {
 }
 
 ScopePtr Interpreter::inner(const ScopePtr& scope, const std::vector<uint32_t>& hidden) {
-  Meter::step(8);
+  Meter::step(16);  // a block of variables costs as much as several expressions
   auto s = std::make_shared<Scope>();
   s->parent = scope;
   s->charge(sizeof(Scope));
