@@ -63,6 +63,7 @@ class LowBitMatMuls {
       const Node& n = graph_.node(id);
       if (View::is(n, "MatMul")) convert(id, false);
       if (View::is(n, "Gemm") && is_plain(n)) convert(id, n.attributes.get<int64_t>("transB", 0) != 0);
+      if (View::is(n, "Gather") && n.attributes.get<int64_t>("axis", 0) == 0) convert_gather(id);
     }
     return changed_;
   }
@@ -157,46 +158,56 @@ class LowBitMatMuls {
     return o.constant;
   }
 
+  /// The constants of numbers with blocks along the terms of a product, or along a row that is gathered.
+  struct Operands {
+    Fold::Operand numbers, scale, zero, minimum;  // the last two: null where there is none
+    int64_t block = 0;
+    bool transposed = false;
+  };
+  std::optional<Operands> operands_behind(ValueId v, bool transposed) const {
+    const auto found = weights(operand(v), transposed);
+    if (!found || found->dequantize.from.size() < 2) return std::nullopt;
+    const Made& d = found->dequantize;
+    Operands o{.numbers = d.from[0].constant,
+               .scale = narrow(d.from[1]),
+               .zero = d.from.size() > 2 ? d.from[2].constant : Fold::Operand{},
+               .minimum = narrow(found->minimum),
+               .block = d.attributes->get<int64_t>("block_size", 0),
+               .transposed = found->transposed};
+    const bool has_zero = d.from.size() > 2 && (d.from[2].value != no_id || o.zero.constant);
+    if (!o.numbers.constant || !o.scale.constant || (has_zero && !o.zero.constant)) return std::nullopt;
+    const Tensor &numbers = o.numbers.constant->tensor(), &scales = o.scale.constant->tensor();
+    const size_t rank = found->in_blocks ? 3 : 2;
+    const int64_t terms = found->in_blocks ? 2 : o.transposed ? 1 : 0;
+    int64_t axis = d.attributes->get<int64_t>("axis", 1);
+    if (axis < 0) axis += static_cast<int64_t>(rank);
+    if (numbers.rank() != rank || numbers.size() < min_low_bit_weights || o.block < min_block ||
+        axis != terms || scales.rank() != rank)
+      return std::nullopt;
+    if (!found->in_blocks) return o;
+    const auto fits = [&](const Fold::Operand& of_blocks) {
+      return is_for_blocks(of_blocks.constant->tensor().shape(), numbers.shape());
+    };
+    if (numbers.shape()[2] != o.block || !o.minimum.constant || !fits(o.scale) || !fits(o.minimum) ||
+        (has_zero && !fits(o.zero)))
+      return std::nullopt;
+    return o;
+  }
+
   void convert(NodeId id, bool transposed) {
     const Node product = graph_.node(id);
-    const auto found = weights(operand(product.inputs[1]), transposed);
-    if (!found || found->dequantize.from.size() < 2) return;
-    transposed = found->transposed;
-    const Made* const d = &found->dequantize;
-    const Fold::Operand w = d->from[0].constant, scale = narrow(d->from[1]),
-                        zero = d->from.size() > 2 ? d->from[2].constant : Fold::Operand{};
-    const bool has_zero = d->from.size() > 2 && (d->from[2].value != no_id || zero.constant);
-    if (!w.constant || !scale.constant || (has_zero && !zero.constant)) return;
-    const Tensor &numbers = w.constant->tensor(), &scales = scale.constant->tensor();
-    const size_t rank = found->in_blocks ? 3 : 2;
-    const int64_t terms = found->in_blocks ? 2
-                          : transposed     ? 1
-                                           : 0,
-                  block = d->attributes->get<int64_t>("block_size", 0);
-    int64_t axis = d->attributes->get<int64_t>("axis", 1);
-    if (axis < 0) axis += static_cast<int64_t>(rank);
-    if (numbers.rank() != rank || numbers.size() < min_low_bit_weights || block < min_block ||
-        axis != terms || scales.rank() != rank)
-      return;
-    const Fold::Operand minimum = narrow(found->minimum);
-    if (found->in_blocks) {
-      const auto fits = [&](const Fold::Operand& o) {
-        return is_for_blocks(o.constant->tensor().shape(), numbers.shape());
-      };
-      if (numbers.shape()[2] != block || !minimum.constant || !fits(scale) || !fits(minimum) ||
-          (has_zero && !fits(zero)))
-        return;
-    }
+    const auto o = operands_behind(product.inputs[1], transposed);
+    if (!o) return;
     Node n = product;
     n.domain = "lathe";
     n.op = "LowBitMatMul";
     n.attributes = {};
-    n.attributes.set("block_size", block);
-    n.attributes.set("transposed", int64_t{transposed});
+    n.attributes.set("block_size", o->block);
+    n.attributes.set("transposed", int64_t{o->transposed});
     const ValueId y = product.outputs[0],
                   bias = View::is(product, "Gemm") && product.inputs.size() > 2 ? product.inputs[2] : no_id;
-    n.inputs = {product.inputs[0], view_.add(w), view_.add(scale), has_zero ? view_.add(zero) : no_id};
-    if (minimum.constant) n.inputs.push_back(view_.add(minimum));
+    n.inputs = {product.inputs[0], view_.add(o->numbers), view_.add(o->scale), added_or_none(o->zero)};
+    if (o->minimum.constant) n.inputs.push_back(view_.add(o->minimum));
     n.outputs = {
         bias == no_id ? y : graph_.add_value(graph_.fresh_name(graph_.value(y).name), graph_.value(y).type)};
     if (!has_kernel(graph_, n, kernels_, preference_)) return;
@@ -214,6 +225,23 @@ class LowBitMatMuls {
     graph_.add_node(std::move(add));
   }
 
+  void convert_gather(NodeId id) {
+    Node n = graph_.node(id);
+    const auto o = operands_behind(n.inputs[0], true);
+    if (!o || !o->transposed) return;
+    n.domain = "lathe";
+    n.op = "LowBitGather";
+    n.attributes = {};
+    n.attributes.set("block_size", o->block);
+    n.inputs = {view_.add(o->numbers), n.inputs[1], view_.add(o->scale), added_or_none(o->zero)};
+    if (o->minimum.constant) n.inputs.push_back(view_.add(o->minimum));
+    if (!has_kernel(graph_, n, kernels_, preference_)) return;
+    graph_.remove_node(id);
+    graph_.add_node(std::move(n));
+    changed_ = true;
+  }
+  ValueId added_or_none(const Fold::Operand& o) { return o.constant ? view_.add(o) : no_id; }
+
   Graph& graph_;
   QuantizedView view_;
   const Folds& folds_;
@@ -222,7 +250,8 @@ class LowBitMatMuls {
   bool changed_ = false;
 };
 
-/// Returns whether only products read the value, as their right operand, with their terms along `axis`.
+/// Returns whether only products read the value, as their right operand, with their terms along `axis`, or
+/// Gather, of rows along it.
 bool is_right_side(const Graph& g, const UseIndex& uses, ValueId v, bool transposed, int64_t axis) {
   const std::vector<Use>& readers = uses.of(v);
   return !readers.empty() && !g.is_output(v) && std::ranges::all_of(readers, [&](const Use& u) {
@@ -230,6 +259,8 @@ bool is_right_side(const Graph& g, const UseIndex& uses, ValueId v, bool transpo
     if (u.input == 0 && View::is(n, "Transpose") && transposes_matrix(n.attributes))
       return is_right_side(g, uses, n.outputs[0], !transposed, axis);
     if (u.input == 0 && View::is(n, "Cast")) return is_right_side(g, uses, n.outputs[0], transposed, axis);
+    if (u.input == 0 && View::is(n, "Gather"))
+      return !transposed && axis == 1 && n.attributes.get<int64_t>("axis", 0) == 0;
     if (u.input != 1) return false;
     const bool trans_b = View::is(n, "Gemm") && n.attributes.get<int64_t>("transB", 0) != 0;
     return (View::is(n, "MatMul") || View::is(n, "Gemm")) && axis == (transposed != trans_b ? 1 : 0);

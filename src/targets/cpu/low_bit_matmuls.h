@@ -2,8 +2,9 @@
 // whole numbers with a scale for each block along the terms become lathe.LowBitMatMul; so do those whose
 // blocks have a minimum besides, which an Add behind the DequantizeLinear brings (numbers [n, blocks, block],
 // scales and minimums [n, blocks, 1], behind them a Reshape to [n, k]). The weights stay as small as they are
-// in the file. Sums are those of the numbers less their zero points, scaled block by block:
-// rounded less often than products of dequantized weights.
+// in the file. Rows that a Gather takes of such a matrix, as an embedding does, become lathe.LowBitGather.
+// Sums are those of the numbers less their zero points, scaled block by block: rounded less often than
+// products of dequantized weights.
 #pragma once
 
 #include "compiler/fold.h"
