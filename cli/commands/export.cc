@@ -155,6 +155,8 @@ void add_what(CLI::App* sub, ExportArguments& o) {
   sub->add_flag("--monolith", e.monolith, "One file, also of an encoder with a decoder");
   sub->add_flag("--no-post-process", e.no_post_process,
                 "Do not merge decoders into decoder_model_merged.onnx");
+  sub->add_flag("--widen-weights", e.widen_weights,
+                "Write weights as floats that a GGUF file has in blocks of a few bits");
   sub->add_flag("--no-dynamic-axes", e.no_dynamic_axes, "Fix all sizes to those of the synthetic inputs");
   sub->add_flag("--legacy", e.legacy, "Models that are a decoder alone as two files, without and with past");
   sub->add_option("--variant", e.variant, "One of the ways in which an architecture can be exported")

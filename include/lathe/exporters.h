@@ -98,9 +98,12 @@ struct ExportOptions {
   /// Level of the graph optimizer; none keeps the operators that PyTorch's exporter would write. Where an
   /// opset is given, only rewrites that it can express are made.
   OptimizationLevel optimize = OptimizationLevel::none;
-  bool monolith = false;                     // one file for an encoder-decoder
-  bool no_post_process = false;              // keep the decoders apart instead of merging them
-  bool no_dynamic_axes = false;              // fix all sizes to those of `shapes`
+  bool monolith = false;         // one file for an encoder-decoder
+  bool no_post_process = false;  // keep the decoders apart instead of merging them
+  bool no_dynamic_axes = false;  // fix all sizes to those of `shapes`
+  /// Writes weights as floats that a GGUF file has in blocks of a few bits. Otherwise matrices stay whole
+  /// numbers with scales, in opset 21 or, with numbers of 2 bits, 25, if `dtype` is float32.
+  bool widen_weights = false;
   bool legacy = false;                       // split decoders as older versions did
   std::optional<int64_t> pad_token_id = {};  // for text classification without one in config.json
   std::string variant = "default";           // variant of the config

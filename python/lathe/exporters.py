@@ -443,6 +443,7 @@ def export(
     monolith: bool = False,
     no_post_process: bool = False,
     no_dynamic_axes: bool = False,
+    widen_weights: bool = False,
     legacy: bool = False,
     atol: Optional[float] = None,
     ulps: Optional[float] = None,
@@ -463,7 +464,7 @@ def export(
     `task` "auto" is the one that the checkpoint was made for; `opset` is 18 by default, or the config's. `dtype` is the
     type of weights: fp32, fp16 or bf16; `int_dtype` that of integer inputs: int64, int32 or int8. `optimize` is "O1",
     "O2" or "O3". `monolith`, `no_post_process`, `legacy`, `variant` and `pad_token_id` have Optimum's meanings;
-    `no_dynamic_axes` fixes all sizes. `do_validation` runs the files and compares them with float64: `atol` and `ulps`
+    `no_dynamic_axes` fixes all sizes; `widen_weights` writes floats where a GGUF file has blocks of a few bits. `do_validation` runs the files and compares them with float64: `atol` and `ulps`
     (units in the last place) are the tolerances, `validation_seconds` is in seconds, `validation_memory` in GiB,
     `threads` are those of the engines. `reference` is a file of recorded inputs and outputs to compare with. `engine`
     also writes plans. `library_name` "transformers" exports what a sentence encoder is made around; by default the

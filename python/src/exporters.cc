@@ -391,6 +391,7 @@ ExportOptions export_options(const nb::dict& d, const TasksManager* tasks) {
   take("monolith", o.monolith);
   take("no_post_process", o.no_post_process);
   take("no_dynamic_axes", o.no_dynamic_axes);
+  take("widen_weights", o.widen_weights);
   take("legacy", o.legacy);
   take("variant", o.variant);
   take("library_name", o.library);

@@ -6,7 +6,7 @@
 #include "base/scratch_file.h"
 #include "exporters/emit.h"
 #include "exporters/file_weights.h"
-#include "exporters/gguf_source.h"
+#include "exporters/low_bit_weights.h"
 #include "exporters/merge.h"
 #include "exporters/missing_weights.h"
 #include "exporters/sentence.h"
@@ -169,11 +169,24 @@ class Exporter {
     onnx_config_->set_variant(options_.variant);
     for (const auto& [key, value] : onnx_config_->values_override()) overrides_[key] = value;
     report_.opset = options_.opset ? options_.opset : onnx_config_->default_onnx_opset();
+    if (keeps_bits()) choose_opset_for_bits();
     files_ = onnx_config_->submodels(options_.monolith);
     for (SubModel& f : files_)
       if (const auto own = options_.custom_onnx_configs.find(f.name);
           own != options_.custom_onnx_configs.end())
         f.config = own->second;
+  }
+
+  bool keeps_bits() const {
+    return gguf_ && !options_.widen_weights && options_.dtype == DataType::float32 && gguf_->has_numbers();
+  }
+  void choose_opset_for_bits() {
+    const int needed = opset_for_bits(*gguf_);
+    if (options_.opset && options_.opset < needed)
+      throw Error(Code::bad_argument, "export",
+                  "opset " + std::to_string(needed) + " or newer, which has weights in blocks",
+                  std::to_string(options_.opset), "--widen-weights writes floats");
+    report_.opset = std::max(report_.opset, needed);
   }
 
   /// A classifier of texts reads the last token that is no padding.
@@ -303,6 +316,8 @@ class Exporter {
     emitted_ = emitted_in_some_opset();
     report_.unexpected = file_weights_.unused(emitted_);
     std::vector<onnx::Model> models = emitted_;
+    if (keeps_bits())
+      for (onnx::Model& m : models) keep_bits(m, *gguf_);
     if (options_.optimize != OptimizationLevel::none) optimize_files(models);
     std::vector<std::pair<std::string, const onnx::Model*>> all;
     for (size_t i = 0; i < files_.size(); ++i) all.emplace_back(files_[i].name, &models[i]);

@@ -12,6 +12,7 @@
 #include "base/error_about.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "io/gguf.h"
 #include "io/stored_tensor.h"
 
 namespace lathe::exporters {
@@ -176,6 +177,13 @@ std::string name_of(const Gguf& g, const std::string& name) {
   throw fault(g, Code::not_supported, "tensors of the decoders that are known", in_quotes(name));
 }
 
+/// Returns the number of heads whose rows llama.cpp has in its own order; 0 for other tensors.
+int64_t interleaved_heads(const Facts& facts, const std::string& name) {
+  if (!facts.architecture().interleaves_rows) return 0;
+  if (name.find(".attn_q.") != std::string::npos) return facts.heads();
+  return name.find(".attn_k.") != std::string::npos ? facts.groups() : 0;
+}
+
 /// Returns rows (2i, 2i + 1) of each head as (i, i + d/2).
 Tensor with_rows_in_halves(const Tensor& t, int64_t heads, const std::string& name) {
   const int64_t rows = t.shape()[0];
@@ -244,12 +252,7 @@ Checkpoint weights_of_gguf(const Gguf& g) {
   for (const GgufTensor& t : g.tensors()) {
     std::string name = name_of(g, t.name);
     if (name.empty()) continue;
-    const bool is_query = t.name.find(".attn_q.") != std::string::npos,
-               is_key = t.name.find(".attn_k.") != std::string::npos;
-    const int64_t heads = !facts.architecture().interleaves_rows ? 0
-                          : is_query                             ? facts.heads()
-                          : is_key                               ? facts.groups()
-                                                                 : 0;
+    const int64_t heads = interleaved_heads(facts, t.name);
     StoredTensor stored;
     const GgufTypeInfo& type = info_of(t.type);
     stored.info.name = std::move(name);
@@ -276,6 +279,12 @@ GgufSource::GgufSource(const fs::path& file, const CheckpointOptions& options) {
   const Gguf g = Gguf::open(file, options);
   const std::string config = config_of_gguf(g);
   weights_ = weights_of_gguf(g);
+  gguf_ = g;
+  const Facts facts(g);
+  for (const GgufTensor& t : g.tensors())
+    if (t.shape.size() == 2 && splits_gguf(t.type))
+      if (std::string theirs = name_of(g, t.name); !theirs.empty())
+        in_blocks_[std::move(theirs)] = {t.name, interleaved_heads(facts, t.name), t.type};
   std::string name = (fs::temp_directory_path() / "lathe-gguf-XXXXXX").string();
   {
     const OneStep known_at_once;
@@ -288,6 +297,22 @@ GgufSource::GgufSource(const fs::path& file, const CheckpointOptions& options) {
   AtomicFile out(folder_ / "config.json");
   out.write(config);
   out.commit();
+}
+
+bool GgufSource::has_two_bits() const {
+  return std::ranges::any_of(in_blocks_, [](const auto& t) {
+    return t.second.type == GgufType::q2_k || t.second.type == GgufType::tq1_0;
+  });
+}
+
+GgufNumbers GgufSource::numbers(const std::string& name) const {
+  const InBlocks& t = in_blocks_.at(name);
+  GgufNumbers n = gguf_->numbers(t.name);
+  if (t.heads == 0) return n;
+  n.numbers = with_rows_in_halves(n.numbers, t.heads, t.name);
+  n.scales = with_rows_in_halves(n.scales, t.heads, t.name);
+  if (n.minimums.defined()) n.minimums = with_rows_in_halves(n.minimums, t.heads, t.name);
+  return n;
 }
 
 GgufSource::~GgufSource() {

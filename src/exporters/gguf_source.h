@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -34,7 +35,22 @@ class GgufSource {
   const std::filesystem::path& folder() const { return folder_; }
   const Checkpoint& weights() const { return *weights_; }
 
+  /// Returns whether the file has any tensor as whole numbers with scales, or the one of that name, which is
+  /// transformers'; and whether some of the numbers have 2 bits.
+  bool has_numbers() const { return !in_blocks_.empty(); }
+  bool has_numbers(const std::string& name) const { return in_blocks_.contains(name); }
+  bool has_two_bits() const;
+  /// Returns these numbers, with rows in transformers' order.
+  GgufNumbers numbers(const std::string& name) const;
+
  private:
+  struct InBlocks {
+    std::string name;   // in the file
+    int64_t heads = 0;  // whose rows are put back into their order; 0: none
+    GgufType type;
+  };
+  std::optional<Gguf> gguf_;
+  std::map<std::string, InBlocks> in_blocks_;
   std::filesystem::path folder_;
   std::optional<Unfinished> unfinished_;
   std::optional<Checkpoint> weights_;

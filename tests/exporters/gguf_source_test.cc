@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "base/json.h"
+#include "lathe/check.h"
 #include "lathe/engine.h"
 #include "lathe/error.h"
 #include "lathe/exporters.h"
@@ -142,8 +144,8 @@ ExportOptions options() {
   return o;
 }
 
-Value logits(const fs::path& folder, int64_t vocabulary) {
-  const Engine e = Engine::build(folder / "model.onnx", {});
+Value logits(const fs::path& folder, int64_t vocabulary, const BuildOptions& build = {}) {
+  const Engine e = Engine::build(folder / "model.onnx", build);
   NamedValues inputs;
   for (const IoInfo& io : e.inputs()) {
     Tensor t(DataType::int64, {2, 9});
@@ -180,6 +182,23 @@ TEST(GgufSource, FrequenciesOfLlama3) {
   EXPECT_TRUE(close.equal) << close.reason;
 }
 
+/// Where a block has its scales and minimums of 16 bits.
+std::vector<size_t> scales_of(GgufType type) {
+  switch (type) {
+    case GgufType::q2_k:
+      return {80, 82};
+    case GgufType::q3_k:
+      return {108};
+    case GgufType::q6_k:
+      return {208};
+    case GgufType::q4_0:
+    case GgufType::q8_0:
+      return {0};
+    default:
+      return {0, 2};
+  }
+}
+
 /// A small Llama whose matrices are random blocks of one type, or the same numbers as floats.
 GgufFile in_blocks(GgufType type, bool widened) {
   GgufFile f;
@@ -201,9 +220,8 @@ GgufFile in_blocks(GgufType type, bool widened) {
       std::string block;
       for (uint32_t i = 0; i < info.bytes; ++i) block += static_cast<char>(draw());
       // Scales of small numbers: no infinities among them.
-      for (size_t at : type == GgufType::q6_k ? std::vector<size_t>{208} : std::vector<size_t>{0, 2}) {
+      for (size_t at : scales_of(type))
         block[at + 1] = static_cast<char>((static_cast<unsigned char>(block[at + 1]) & 0x83) | 0x10);
-      }
       bytes += block;
     }
     f.with(name, {columns, rows}, type, bytes);
@@ -235,17 +253,51 @@ GgufFile in_blocks(GgufType type, bool widened) {
 }
 
 TEST(GgufSource, BlocksCountAsTheNumbersThatTheyStandFor) {
-  for (GgufType type : {GgufType::q4_1, GgufType::q4_k, GgufType::q6_k}) {
+  for (GgufType type : {GgufType::q4_0, GgufType::q4_1, GgufType::q5_1, GgufType::q8_0, GgufType::q2_k,
+                        GgufType::q3_k, GgufType::q4_k, GgufType::q5_k, GgufType::q6_k}) {
     const TempDirectory folder;
     folder.write("blocks.gguf", in_blocks(type, false).bytes());
     folder.write("floats.gguf", in_blocks(type, true).bytes());
-    export_checkpoint(folder / "blocks.gguf", folder / "blocks", options());
+    ExportOptions widened = options();
+    widened.widen_weights = true;
+    export_checkpoint(folder / "blocks.gguf", folder / "widened", widened);
     export_checkpoint(folder / "floats.gguf", folder / "floats", options());
-    const Value got = logits(folder / "blocks", 96);
-    const Comparison same = compare(got, logits(folder / "floats", 96), 0, 0);
+    const Value want = logits(folder / "floats", 96);
+    for (float v : want.tensor().as<float>()) ASSERT_TRUE(std::isfinite(v)) << name_of(type);
+    const Comparison same = compare(logits(folder / "widened", 96), want, 0, 0);
     EXPECT_TRUE(same.equal) << name_of(type) << ": " << same.reason;
-    for (float v : got.tensor().as<float>()) ASSERT_TRUE(std::isfinite(v)) << name_of(type);
+
+    const ExportReport r = export_checkpoint(folder / "blocks.gguf", folder / "bits", options());
+    EXPECT_EQ(r.opset, type == GgufType::q2_k ? 25 : 21);
+    EXPECT_LT(fs::file_size(folder / "bits" / "model.onnx"),
+              fs::file_size(folder / "widened" / "model.onnx") / 2);
+    const onnx::Model model = onnx::Model::load(folder / "bits" / "model.onnx");
+    EXPECT_TRUE(check(model).empty());
+    // At level `none` every weight is made as the file says, and then multiplied.
+    const Value as_written =
+        logits(folder / "bits", 96, {.backend = "reference", .level = OptimizationLevel::none});
+    const Value reference =
+        logits(folder / "floats", 96, {.backend = "reference", .level = OptimizationLevel::none});
+    const Comparison equal = compare(as_written, reference, 0, 0);
+    EXPECT_TRUE(equal.equal) << name_of(type) << ": " << equal.reason;
+    const Comparison close = compare(logits(folder / "bits", 96), want, 1e-3, 1e-3);
+    EXPECT_TRUE(close.equal) << name_of(type) << ": " << close.reason;
+    std::map<std::string, int> steps;
+    for (const StepInfo& s : Engine::build(model, {}).steps()) ++steps[s.op];
+    EXPECT_EQ(steps["LowBitMatMul"], 15) << name_of(type);
+    EXPECT_EQ(steps["LowBitGather"], 1) << name_of(type);
+    EXPECT_EQ(steps["DequantizeLinear"], 0) << name_of(type);
   }
+}
+
+TEST(GgufSource, BitsNeedAnOpset) {
+  const TempDirectory folder;
+  folder.write("m.gguf", in_blocks(GgufType::q4_1, false).bytes());
+  ExportOptions o = options();
+  o.opset = 18;
+  EXPECT_EQ(code_of([&] { export_checkpoint(folder / "m.gguf", folder / "out", o); }), Code::bad_argument);
+  o.widen_weights = true;
+  EXPECT_EQ(export_checkpoint(folder / "m.gguf", folder / "out", o).opset, 18);
 }
 
 TEST(GgufSource, WhatTheModulesCannotDoIsRefused) {
