@@ -93,7 +93,7 @@ Json list_json(const GgufValue& v) {
 }
 
 /// A value; of a long array its type and size.
-Json to_json(const GgufValue& v) {
+Json metadata_json(const GgufValue& v) {
   if (v.type() != GgufValueType::array) return number_json(v);
   if (v.size() <= longest_list) return list_json(v);
   return {{"array_of", name_of(v.element_type())}, {"size", v.size()}};
@@ -104,7 +104,7 @@ void print_gguf_json(const Gguf& g) {
   const GgufValue* context = g.find(f.architecture + ".context_length");
   Json files = Json::array(), metadata = Json::object(), types = Json::array(), tensors = Json::array();
   for (const auto& file : g.files()) files.push_back(file.string());
-  for (const auto& [key, value] : g.metadata()) metadata[key] = to_json(value);
+  for (const auto& [key, value] : g.metadata()) metadata[key] = metadata_json(value);
   for (const auto& [type, s] : f.types)
     types.push_back({{"type", name_of(type)},
                      {"tensors", s.tensors},
@@ -114,7 +114,7 @@ void print_gguf_json(const Gguf& g) {
   for (const GgufTensor& t : g.tensors())
     tensors.push_back({{"name", t.name},
                        {"type", name_of(t.type)},
-                       {"shape", cli::to_json(t.shape)},
+                       {"shape", to_json(t.shape)},
                        {"bytes", t.bytes},
                        {"file", g.files()[t.part].string()},
                        {"offset", t.offset}});
@@ -123,7 +123,7 @@ void print_gguf_json(const Gguf& g) {
          {"files", files},
          {"architecture", f.architecture},
          {"name", f.name},
-         {"context_length", context && context->type() != GgufValueType::array ? to_json(*context) : Json()},
+         {"context_length", context && context->type() != GgufValueType::array ? metadata_json(*context) : Json()},
          {"vocabulary", {{"model", f.vocabulary}, {"pre", f.splitting}, {"tokens", f.tokens}}},
          {"parameters", f.all.parameters},
          {"bytes", f.all.bytes},

@@ -21,10 +21,6 @@
 
 namespace lathe {
 
-namespace text {
-struct TokenizerMaker;
-}
-
 /// Selects how texts that are too long are cut. transformers: truncation.
 struct Truncation {
   enum class From : uint8_t { longest_first, only_first, only_second };  // selects which of two texts is cut
@@ -151,7 +147,7 @@ class LATHE_API Tokenizer {
   std::string_view token_of(int64_t id) const;
 
  private:
-  friend struct text::TokenizerMaker;
+  friend struct TokenizerMaker;
   friend class DecodeStream;
   struct State;
   explicit Tokenizer(std::shared_ptr<const State> state) : state_(std::move(state)) {}

@@ -159,11 +159,6 @@ ModelPtr merged_model(const Pipeline& p, const PlainVocabulary& v, Vocabulary vo
 
 }  // namespace
 
-Tokenizer TokenizerMaker::of(std::shared_ptr<State> s) {
-  s->finish();
-  return Tokenizer(std::move(s));
-}
-
 Tokenizer make_tokenizer(PlainVocabulary v, std::string origin) {
   auto s = std::make_shared<TokenizerMaker::State>();
   s->origin = std::move(origin);
@@ -268,3 +263,12 @@ Tokenizer open_vocabulary(const std::filesystem::path& vocabulary, const std::fi
 }
 
 }  // namespace lathe::text
+
+namespace lathe {
+
+Tokenizer TokenizerMaker::of(std::shared_ptr<State> s) {
+  s->finish();
+  return Tokenizer(std::move(s));
+}
+
+}  // namespace lathe

@@ -42,10 +42,14 @@ Tokenizer make_tokenizer(PlainVocabulary v, std::string origin);
 /// Tokenizer::open() does.
 Tokenizer open_vocabulary(const std::filesystem::path& vocabulary, const std::filesystem::path& merges);
 
+}  // namespace lathe::text
+
+namespace lathe {
+
 /// Makes tokenizers of their parts.
 struct TokenizerMaker {
   using State = Tokenizer::State;
   static Tokenizer of(std::shared_ptr<State> s);
 };
 
-}  // namespace lathe::text
+}  // namespace lathe
