@@ -391,7 +391,9 @@ class Validator {
     o.shape = got.shape();
     o.engine_ulps = ulps_off(got, exact, &o.absolute);
     o.reference_ulps = ulps_off(plain, exact);
-    const double allowed = ulps_allowed(got.type(), options_);
+    // Deep decoders amplify rounding: then the reference, which has other sums, is off as far as the engine.
+    const double usual = ulps_allowed(got.type(), options_), most = options_.ulps ? usual : 4 * usual;
+    const double allowed = std::clamp(4 * o.reference_ulps, usual, most);
     const auto bound_text = [&](double ulps) {
       return number(ulps) + " units (" + run.sizes + ", seed " + std::to_string(run.seed) + ")";
     };
@@ -399,9 +401,9 @@ class Validator {
       fail(Code::run_bad_value, name,
            "the engine within " + number(allowed) + " units in the last place of float64",
            bound_text(o.engine_ulps), "--ulps (ValidationOptions::ulps) allows more");
-    if (o.reference_ulps > allowed)
+    if (o.reference_ulps > most)
       fail(Code::run_bad_value, name,
-           "the reference within " + number(allowed) + " units in the last place of float64",
+           "the reference within " + number(most) + " units in the last place of float64",
            bound_text(o.reference_ulps), "--ulps (ValidationOptions::ulps) allows more");
     const double atol = options_.atol.value_or(branch_->config->atol_for_validation());
     if (!within(got, exact, atol)) {

@@ -64,14 +64,14 @@ double shaped(double x, ValueClass kind, const MadeMagnitudes& m, Gentleness gen
 }
 
 /// Of every eight elements one becomes NaN, infinity or its negative in turn: the first, and in every other
-/// eight the one with the input's number, since what an operator makes of NaN may depend on whether one
-/// operand has it or all.
-void spoil(Tensor& t, size_t input) {
+/// eight the one with this number, since what an operator makes of NaN may depend on whether one operand has
+/// it or all.
+void spoil(Tensor& t, size_t number) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   constexpr double bad[] = {std::numeric_limits<double>::quiet_NaN(), inf, -inf};
   constexpr int64_t apart = 8;
   for (int64_t i = 0; i < t.size(); i += apart) {
-    const int64_t k = i / apart, own = static_cast<int64_t>(input) % std::min(apart, t.size() - i);
+    const int64_t k = i / apart, own = static_cast<int64_t>(number) % std::min(apart, t.size() - i);
     store_double(t, i + (k % 2 == 0 ? own : 0), bad[k % 3]);
   }
 }
@@ -83,7 +83,7 @@ void raise_some(Tensor& t, double by) {
   for (int64_t i = first; i < t.size(); i += apart) store_double(t, i, load_double(t, i) * by);
 }
 
-Tensor floats(DataType type, const Shape& shape, ValueClass kind, size_t input, uint64_t seed,
+Tensor floats(DataType type, const Shape& shape, ValueClass kind, size_t spoiled, uint64_t seed,
               Gentleness gentleness) {
   const Tensor base = random_tensor(DataType::float64, shape, seed);
   Tensor t(type, shape);
@@ -91,7 +91,7 @@ Tensor floats(DataType type, const Shape& shape, ValueClass kind, size_t input, 
   for (int64_t i = 0; i < t.size(); ++i)
     store_double(t, i, shaped(load_double(base, i), kind, magnitudes, gentleness));
   if (kind == ValueClass::uneven) raise_some(t, magnitudes.large);
-  if (kind == ValueClass::non_finite) spoil(t, input);
+  if (kind == ValueClass::non_finite) spoil(t, spoiled);
   return t;
 }
 
@@ -249,6 +249,19 @@ ShapeSet shapes_of(const std::vector<IoInfo>& inputs, const std::vector<Value>& 
   return set;
 }
 
+namespace {
+
+/// Returns which of every eight elements of an input is spoiled: another one in each of several inputs that
+/// have one shape, as the operands of an elementwise operator do. (Weights of a convolution are not among
+/// them: infinite ones make NaN of the zeros around an image.)
+size_t spoiled_of(const ShapeSet& shapes, size_t input) {
+  size_t before = 0;
+  for (size_t i = 0; i < input; ++i) before += shapes.shapes[i] == shapes.shapes[input];
+  return before;
+}
+
+}  // namespace
+
 std::optional<std::vector<Value>> synthetic_inputs(const std::vector<IoInfo>& inputs, const ShapeSet& shapes,
                                                    ValueClass kind, Care care, uint64_t seed,
                                                    const std::vector<std::vector<Value>>& recorded,
@@ -266,7 +279,7 @@ std::optional<std::vector<Value>> synthetic_inputs(const std::vector<IoInfo>& in
         made[i] = recorded[0][i];
       }
     } else if (is_float(io.element_type)) {
-      made[i] = floats(io.element_type, *shapes.shapes[i], kind, i, own_seed, gentleness);
+      made[i] = floats(io.element_type, *shapes.shapes[i], kind, spoiled_of(shapes, i), own_seed, gentleness);
     } else if (is_complex(io.element_type)) {
       return std::nullopt;
     } else if (care == Care::as_recorded && !like.empty()) {

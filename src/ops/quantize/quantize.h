@@ -18,13 +18,14 @@ struct QuantizationParams {
   int64_t block_size = 0;
   int64_t output_dtype = 0;
 
-  /// Requires that scale (input 1) and zero point (input 2) fit the data (input 0).
+  /// Requires that scale (input 1) and zero point (input 2) fit the data (input 0). `zero_scales`: constant
+  /// scales may be 0.
   template <class D>
-  void check(const ShapeContext<D>& c) const {
+  void check(const ShapeContext<D>& c, bool zero_scales = false) const {
     if (block_size < 0)
       c.fail(Code::node_bad_attribute, "a block_size of 0 or more", std::to_string(block_size), {});
     if constexpr (std::is_same_v<D, Dim>)
-      if (const Tensor* s = c.constant(1)) check_numbers(c, *s);
+      if (const Tensor* s = c.constant(1)) check_numbers(c, *s, zero_scales);
     const auto& x = c.shape(0);
     const auto& scale = c.shape(1);
     const bool one_scale = holds_one(scale);
@@ -49,9 +50,9 @@ struct QuantizationParams {
  private:
   /// Constant scales that are 0 or not finite mean that a model is broken. Those that a run computes may be 0
   /// if all data are.
-  static void check_numbers(const ShapeContext<Dim>& c, const Tensor& scale) {
+  static void check_numbers(const ShapeContext<Dim>& c, const Tensor& scale, bool zero_scales) {
     for (int64_t i = 0; i < scale.size(); ++i)
-      if (const double s = load_double(scale, i); s == 0 || !std::isfinite(s))
+      if (const double s = load_double(scale, i); (s == 0 && !zero_scales) || !std::isfinite(s))
         c.fail(Code::node_bad_value, "scales that are numbers other than 0", std::to_string(s),
                "quantize the model again");
   }
@@ -87,7 +88,8 @@ struct DequantizeLinear : QuantizationParams {
   }
   template <class D>
   void shape(ShapeContext<D>& c) const {
-    check(c);
+    // A block of numbers of a few bits whose elements are all 0, or all its minimum, has no other scale.
+    check(c, block_size > 0);
     c.output(0, c.shape(0));
   }
 };
