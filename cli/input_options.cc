@@ -1,5 +1,8 @@
 #include "input_options.h"
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "command.h"
 #include "text.h"
 #include "value_files.h"
@@ -60,9 +63,9 @@ NamedValues InputOptions::values(const Engine& engine, std::vector<std::string>&
 
 Error InputOptions::with_assumed_sizes(const Error& e, const std::vector<std::string>& assumed) {
   // Other errors do not come from sizes that do not fit together.
-  if (assumed.empty() ||
-      (e.code() != Code::run_bad_shape && e.code() != Code::run_bad_index && e.code() != Code::run_bad_value))
-    return e;
+  const std::initializer_list<Code> of_sizes{Code::node_bad_shape, Code::node_bad_value, Code::run_bad_shape,
+                                             Code::run_bad_index, Code::run_bad_value};
+  if (assumed.empty() || std::ranges::find(of_sizes, e.code()) == of_sizes.end()) return e;
   Diagnostic d = e.diagnostic();
   if (!d.remedy.empty()) d.remedy += "; or ";
   d.remedy += "give sizes that fit together, --shape " + assumed[0] + "=2: " + join(assumed, ", ") +

@@ -78,6 +78,7 @@ ELSEWHERE = {
     "TensorRef::element_type": "lathe.TensorRef.dtype",
     "TensorRef::has_rank": "lathe.TensorRef.rank",
     "TensorRef::set_name": "lathe.TensorRef.name",
+    "ChatTemplate::open": "lathe.ChatTemplate.__init__",
     "Tokenizer::inputs": "lathe.Tokenizer.__call__",
     "Tokenizer::open": "lathe.Tokenizer.__init__",
     "Tokenizer::size": "lathe.Tokenizer.__len__",
