@@ -187,7 +187,8 @@ std::string format_integer(int64_t n, const FieldSpec& f) {
   if (f.grouping == ',' && base != 10) raise("','", "'_' for this base");
   if (f.alternate && base != 10) sign += std::string("0") + f.type;
   std::string digits;
-  do digits.insert(digits.begin(), (f.type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef")[size % base]);
+  const char* const numerals = f.type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
+  do digits.insert(digits.begin(), numerals[size % base]);
   while (size /= base);
   return number_placed(f, sign, std::move(digits), "", base == 10 ? 3 : 4);
 }
