@@ -83,7 +83,7 @@ class Exporter {
  public:
   Exporter(const fs::path& checkpoint, const fs::path& output, const ExportOptions& options)
       : gguf_(is_gguf(checkpoint) ? std::make_unique<const GgufSource>(checkpoint, options.load) : nullptr),
-        checkpoint_(gguf_ ? gguf_->folder() : checkpoint),
+        checkpoint_(checkpoint),
         options_(options),
         tasks_(options.tasks ? *options.tasks : TasksManager::builtin()),
         library_(options.library.empty() ? TasksManager::infer_library_from_model(checkpoint_)
@@ -91,7 +91,8 @@ class Exporter {
         sentence_(library_ == "sentence_transformers" ? std::optional(sentence_checkpoint(checkpoint_))
                                                       : std::nullopt),
         architecture_(sentence_ ? sentence_->encoder : checkpoint_),
-        config_(ModelConfig::open(architecture_)),
+        config_json_(gguf_ ? gguf_->config() : read_config(architecture_)),
+        config_(config_with({})),
         output_(output) {}
 
   ExportReport run() {
@@ -204,8 +205,8 @@ class Exporter {
   }
 
   ModelConfig config_with(const std::map<std::string, std::string>& overrides) const {
-    return ModelConfig::parse(config_text(architecture_, overrides),
-                              (architecture_ / "config.json").string());
+    return ModelConfig::parse(config_text(config_json_, overrides),
+                              (gguf_ ? architecture_ : architecture_ / "config.json").string());
   }
 
   void make_model() {
@@ -374,7 +375,7 @@ class Exporter {
     std::map<std::string, std::string> changed = overrides_;
     if (!config_.has("use_cache")) changed.erase("use_cache");
     AtomicFile out(stage_->path() / "config.json");
-    out.write(config_text(architecture_, changed));
+    out.write(config_text(config_json_, changed));
     out.commit();
     copy_companions(checkpoint_, stage_->path());
     if (!sentence_ || sentence_->encoder == checkpoint_) return;
@@ -450,6 +451,7 @@ class Exporter {
   const std::string library_;
   const std::optional<SentenceCheckpoint> sentence_;  // an encoder of sentences, with the modules behind it
   const fs::path architecture_;                       // the folder of config.json and the weights
+  const std::string config_json_;
   const ModelConfig config_;
   const fs::path output_;
   std::string task_, stage_text_;

@@ -1,16 +1,13 @@
 #include "exporters/gguf_source.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "base/error_about.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "io/gguf.h"
 #include "io/stored_tensor.h"
@@ -29,11 +26,10 @@ struct Architecture {
   /// llama.cpp turns neighbors (2i, 2i + 1) of a head, transformers halves (i, i + d/2): its converter has
   /// put the rows of queries and keys in its order.
   bool interleaves_rows;
-  bool qkv_bias;
 };
 constexpr Architecture architectures[] = {
-    {"llama", "llama", "LlamaForCausalLM", true, false},
-    {"qwen2", "qwen2", "Qwen2ForCausalLM", false, true},
+    {"llama", "llama", "LlamaForCausalLM", true},
+    {"qwen2", "qwen2", "Qwen2ForCausalLM", false},
 };
 
 Error fault(const Gguf& g, Code code, std::string expected, std::string got, std::string remedy = {}) {
@@ -108,14 +104,15 @@ void add_rope(const Gguf& g, const Facts& facts, Json& config) {
     if (type != "none" && factor != 1)
       throw fault(g, Code::not_supported, "either rope_freqs.weight or " + facts.key("rope.scaling.type"),
                   "both");
-    const Tensor factors = g.float32("rope_freqs.weight");
-    Json list = Json::array();
-    for (float f : factors.as<float>()) list.push_back(static_cast<double>(f));
-    Json again = Json::array();
-    for (float f : factors.as<float>()) again.push_back(static_cast<double>(f));
+    const auto factors = [&] {
+      const Tensor t = g.float32("rope_freqs.weight");
+      Json list = Json::array();
+      for (float f : t.as<float>()) list.push_back(static_cast<double>(f));
+      return list;
+    };
     Json rope{{"rope_type", "longrope"}, {"factor", 1.0}, {"attention_factor", 1.0}};
-    rope["short_factor"] = std::move(list);
-    rope["long_factor"] = std::move(again);
+    rope["short_factor"] = factors();
+    rope["long_factor"] = factors();
     config["rope_scaling"] = std::move(rope);
     return;
   }
@@ -204,9 +201,7 @@ Tensor with_rows_in_halves(const Tensor& t, int64_t heads, const std::string& na
   return turned;
 }
 
-}  // namespace
-
-std::string config_of_gguf(const Gguf& g) {
+std::string config_of(const Gguf& g) {
   const Facts facts(g);
   const Architecture& a = facts.architecture();
   Json config{{"model_type", a.model_type},
@@ -245,7 +240,7 @@ std::string config_of_gguf(const Gguf& g) {
   return config.dump(2) + "\n";
 }
 
-Checkpoint weights_of_gguf(const Gguf& g) {
+Checkpoint weights_of(const Gguf& g) {
   const Facts facts(g);
   CheckpointContents contents;
   contents.format = CheckpointFormat::gguf;
@@ -275,39 +270,25 @@ Checkpoint weights_of_gguf(const Gguf& g) {
   return checkpoint_of(std::move(contents), g.files());
 }
 
-GgufSource::GgufSource(const fs::path& file, const CheckpointOptions& options) {
-  const Gguf g = Gguf::open(file, options);
-  const std::string config = config_of_gguf(g);
-  weights_ = weights_of_gguf(g);
-  gguf_ = g;
-  const Facts facts(g);
-  for (const GgufTensor& t : g.tensors())
-    if (t.shape.size() == 2 && splits_gguf(t.type))
-      if (std::string theirs = name_of(g, t.name); !theirs.empty())
+}  // namespace
+
+GgufSource::GgufSource(const fs::path& file, const CheckpointOptions& options)
+    : gguf_(Gguf::open(file, options)), config_(config_of(gguf_)), weights_(weights_of(gguf_)) {
+  const Facts facts(gguf_);
+  for (const GgufTensor& t : gguf_.tensors())
+    if (t.shape.size() == 2 && number_type_of(t.type) != DataType::undefined)
+      if (std::string theirs = name_of(gguf_, t.name); !theirs.empty())
         in_blocks_[std::move(theirs)] = {t.name, interleaved_heads(facts, t.name), t.type};
-  std::string name = (fs::temp_directory_path() / "lathe-gguf-XXXXXX").string();
-  {
-    const OneStep known_at_once;
-    if (!::mkdtemp(name.data()))
-      throw file_error(Code::file_write_failed, name, "a temporary folder", std::strerror(errno),
-                       "check $TMPDIR");
-    folder_ = name;
-    unfinished_.emplace(folder_);
-  }
-  AtomicFile out(folder_ / "config.json");
-  out.write(config);
-  out.commit();
 }
 
 bool GgufSource::has_two_bits() const {
-  return std::ranges::any_of(in_blocks_, [](const auto& t) {
-    return t.second.type == GgufType::q2_k || t.second.type == GgufType::tq1_0;
-  });
+  return std::ranges::any_of(in_blocks_,
+                             [](const auto& t) { return bits_of(number_type_of(t.second.type)) == 2; });
 }
 
 GgufNumbers GgufSource::numbers(const std::string& name) const {
   const InBlocks& t = in_blocks_.at(name);
-  GgufNumbers n = gguf_->numbers(t.name);
+  GgufNumbers n = gguf_.numbers(t.name);
   if (t.heads == 0) return n;
   n.numbers = with_rows_in_halves(n.numbers, t.heads, t.name);
   n.scales = with_rows_in_halves(n.scales, t.heads, t.name);
@@ -315,17 +296,12 @@ GgufNumbers GgufSource::numbers(const std::string& name) const {
   return n;
 }
 
-GgufSource::~GgufSource() {
-  std::error_code ignored;
-  if (!folder_.empty()) fs::remove_all(folder_, ignored);
-}
-
 bool is_gguf(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return false;
   std::ifstream in(path, std::ios::binary);
   char magic[4] = {};
-  return in.read(magic, 4) && std::string_view(magic, 4) == "GGUF";
+  return in.read(magic, 4) && begins_as_gguf({magic, 4});
 }
 
 }  // namespace lathe::exporters

@@ -151,15 +151,19 @@ void copy_companions(const fs::path& checkpoint, const fs::path& to) {
   }
 }
 
-std::string config_text(const fs::path& checkpoint, const std::map<std::string, std::string>& overrides) {
+std::string read_config(const fs::path& checkpoint) {
   ModelConfig::open(checkpoint);  // refuses what is no config.json of reasonable size
   const fs::path file = fs::is_directory(checkpoint) ? checkpoint / "config.json" : checkpoint;
   std::ifstream in(file, std::ios::binary);
   std::stringstream text;
   text << in.rdbuf();
   if (!in) throw file_error(Code::file_unreadable, file, "a file that can be read", "an error", "");
-  if (overrides.empty()) return text.str();
-  Json json = Json::parse(text.str());
+  return text.str();
+}
+
+std::string config_text(std::string config, const std::map<std::string, std::string>& overrides) {
+  if (overrides.empty()) return config;
+  Json json = Json::parse(config);
   for (const auto& [key, value] : overrides) json[key] = Json::parse(value);
   return json.dump(2) + "\n";
 }

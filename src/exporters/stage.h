@@ -34,8 +34,9 @@ class StagedDirectory {
 /// preprocessors, generation settings. Throws file_unreadable, file_write_failed.
 void copy_companions(const std::filesystem::path& checkpoint, const std::filesystem::path& to);
 
-/// Returns config.json with other values for some keys (JSON text by key). Throws as ModelConfig::open does.
-std::string config_text(const std::filesystem::path& checkpoint,
-                        const std::map<std::string, std::string>& overrides);
+/// Returns the text of a directory's config.json. Throws as ModelConfig::open does.
+std::string read_config(const std::filesystem::path& checkpoint);
+/// Returns the text of a config.json with other values for some keys (JSON text by key).
+std::string config_text(std::string config, const std::map<std::string, std::string>& overrides);
 
 }  // namespace lathe::exporters

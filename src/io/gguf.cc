@@ -274,7 +274,7 @@ Tensor Gguf::float32(std::string_view name) const {
 GgufNumbers Gguf::numbers(std::string_view name) const {
   const GgufTensor& t = state_->tensor(name);
   const auto& file = state_->opened[t.part];
-  if (!splits_gguf(t.type))
+  if (number_type_of(t.type) == DataType::undefined)
     throw checkpoint_error(Code::not_supported, file->path(), name,
                            "blocks of whole numbers with scales, as Q8_0 or Q4_K",
                            std::string(name_of(t.type)), "ask for tensor()");

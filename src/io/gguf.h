@@ -47,8 +47,9 @@ const GgufTypeInfo* gguf_type_info(uint32_t number);
 /// Writes the elements of whole blocks as float32. The type is one that decodes; nothing need be aligned.
 void decode_gguf(GgufType type, const void* blocks, size_t count, float* to);
 
-/// Returns whether split_gguf() takes the type, and its result for whole blocks of that shape.
-bool splits_gguf(GgufType type);
+/// Returns the type of the numbers that split_gguf() makes; undefined for types that it does not take.
+DataType number_type_of(GgufType type);
+/// Splits whole blocks of a tensor of that shape.
 GgufNumbers split_gguf(GgufType type, const void* blocks, const Shape& shape);
 
 /// The points of a lattice by which the IQ types are decoded, in the order of their indices. The values are

@@ -467,7 +467,10 @@ void decode_gguf(GgufType type, const void* blocks, size_t count, float* to) {
   }
 }
 
-bool splits_gguf(GgufType type) { return splitter_of(type) != nullptr; }
+DataType number_type_of(GgufType type) {
+  const Splitter* const splitter = splitter_of(type);
+  return splitter ? splitter->numbers : DataType::undefined;
+}
 
 GgufNumbers split_gguf(GgufType type, const void* blocks, const Shape& shape) {
   const GgufTypeInfo& info = info_of(type);

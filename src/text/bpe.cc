@@ -7,6 +7,7 @@
 #include <cstring>
 #include <queue>
 
+#include "base/letters.h"
 #include "text/aligned_text.h"
 #include "text/model.h"
 #include "text/normalizers.h"
@@ -138,11 +139,9 @@ class Bpe : public Model {
 
  private:
   static std::string byte_text(uint8_t b) {
-    const char32_t c = byte_letter(b);
     std::string s;
-    if (c < 0x80) return s += static_cast<char>(c);
-    s += static_cast<char>(0xc0 | c >> 6);
-    return s += static_cast<char>(0x80 | (c & 0x3f));
+    append_utf8(s, byte_letter(b));
+    return s;
   }
 
   void note_neighbors(const Merge& m) {

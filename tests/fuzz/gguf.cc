@@ -46,7 +46,7 @@ void use(const GgufTensor& t, const std::shared_ptr<const FileBytes>& file) {
   const Code c = code_of([&] { decoded = gguf_float32(t, file); });
   require(c == (info_of(t.type).decodes ? Code::none : Code::not_supported),
           "blocks decode where they should");
-  if (splits_gguf(t.type)) {
+  if (number_type_of(t.type) != DataType::undefined) {
     const GgufNumbers n = split_gguf(t.type, file->view().data() + t.offset, t.shape);
     require(n.scales.size() * n.block == n.numbers.size(), "each scale is that of a run of numbers");
   }

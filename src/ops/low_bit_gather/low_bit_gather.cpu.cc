@@ -8,11 +8,6 @@
 namespace lathe {
 namespace {
 
-bool is_low_bit(DataType t) {
-  const int bits = bits_of(t);
-  return is_integer(t) && (bits == 2 || bits == 4 || bits == 8);
-}
-
 Support supports(const LowBitGather&, const KernelQuery& r) {
   if (r.inputs.size() < 3 || r.outputs[0].type != DataType::float32) return Support::no("only float32");
   for (size_t i : {0u, 2u, 3u, 4u})
@@ -23,7 +18,7 @@ Support supports(const LowBitGather&, const KernelQuery& r) {
       return Support::no("scales or minimums of " + std::string(name_of(r.inputs[i].type)));
   if (cpu::has_input(r, 3) && r.inputs[3].type != r.inputs[0].type)
     return Support::no("a zero point of another type");
-  const Shape w = LowBitGather::matrix(r.inputs[0].constant->shape());
+  const Shape w = blocks_as_matrix(r.inputs[0].constant->shape());
   if (w.size() != 2 || w[1] * bits_of(r.inputs[0].type) % 8 != 0)
     return Support::no("rows that do not begin at bytes");
   return Support::yes();
@@ -44,7 +39,7 @@ void run(const LowBitGather& op, KernelContext& c) {
   const Tensor &w = c.in(0), &indices = c.in(1);
   const Tensor* const zeros = cpu::has_input(c, 3) ? &c.in(3) : nullptr;
   const BlockFloats scales(&c.in(2)), minimums(cpu::has_input(c, 4) ? &c.in(4) : nullptr);
-  const Shape shape = LowBitGather::matrix(w.shape());
+  const Shape shape = blocks_as_matrix(w.shape());
   const int64_t rows = shape[0], k = shape[1], bits = bits_of(w.type()),
                 blocks = (k + op.block_size - 1) / op.block_size;
   const bool is_signed = is_signed_integer(w.type());

@@ -9,6 +9,7 @@
 
 #include "tensor/attributes.h"
 #include "tensor/dim_math.h"
+#include "tensor/low_bit.h"
 #include "tensor/shape_rule.h"
 
 namespace lathe {
@@ -21,11 +22,11 @@ struct LowBitGather {
   void shape(ShapeContext<D>& c) const {
     if (block_size < 1)
       c.fail(Code::node_bad_attribute, "a block_size of 1 or more", std::to_string(block_size), {});
-    const auto w = matrix(c.shape(0));
+    const auto w = blocks_as_matrix(c.shape(0));
     c.require(w.size() == 2, "a matrix W", c.text(w));
     for (size_t i : {2u, 3u, 4u}) {
       if (!c.has(i)) continue;
-      const auto s = matrix(c.shape(i));
+      const auto s = blocks_as_matrix(c.shape(i));
       c.require(s.size() == 2, "a matrix of scales, zero points or minimums", c.text(s));
       c.same(s[1], ceil_div(w[1], D(block_size)), "parameters and blocks");
       c.same(s[0], w[0], "parameters and rows");
@@ -33,12 +34,6 @@ struct LowBitGather {
     std::vector<D> y = c.shape(1);
     y.push_back(w[1]);
     c.output(0, std::move(y));
-  }
-
-  /// Returns a shape whose blocks are an axis of their own as a matrix; other shapes stay.
-  template <class S>
-  static S matrix(const S& s) {
-    return s.size() == 3 ? S{s[0], s[1] * s[2]} : s;
   }
 };
 

@@ -6,11 +6,6 @@
 namespace lathe {
 namespace {
 
-bool is_whole_number(DataType t) {
-  const int bits = bits_of(t);
-  return is_integer(t) && (bits == 2 || bits == 4 || bits == 8);
-}
-
 /// The sizes and strides of the weights, or of the parameters of their blocks.
 struct Matrix {
   Matrix(const LowBitMatMul& op, const Shape& shape) {
@@ -51,8 +46,7 @@ Support supports(const LowBitMatMul& op, const KernelQuery& r) {
     if (r.inputs[i].present &&
         (!r.inputs[i].constant || op.matrix(r.inputs[i].constant->shape()).size() != 2))
       return Support::no("weights that are no constant matrices");
-  if (!is_whole_number(r.inputs[1].type))
-    return Support::no("not for " + std::string(name_of(r.inputs[1].type)));
+  if (!is_low_bit(r.inputs[1].type)) return Support::no("not for " + std::string(name_of(r.inputs[1].type)));
   for (size_t i : {2u, 4u})
     if (cpu::has_input(r, i) && r.inputs[i].type != DataType::float32 && !cpu::is_f16(r.inputs[i].type))
       return Support::no("scales or minimums of " + std::string(name_of(r.inputs[i].type)));

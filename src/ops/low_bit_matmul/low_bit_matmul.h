@@ -12,6 +12,7 @@
 #include "tensor/arithmetic.h"
 #include "tensor/attributes.h"
 #include "tensor/dim_math.h"
+#include "tensor/low_bit.h"
 #include "tensor/shape_rule.h"
 
 namespace lathe {
@@ -55,7 +56,7 @@ struct LowBitMatMul {
   /// as a matrix; other shapes stay.
   template <class S>
   S matrix(const S& s) const {
-    return transposed && s.size() == 3 ? S{s[0], s[1] * s[2]} : s;
+    return transposed ? blocks_as_matrix(s) : s;
   }
 };
 

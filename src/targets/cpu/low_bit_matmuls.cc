@@ -5,6 +5,7 @@
 
 #include "passes/pass.h"
 #include "targets/cpu/quantized_view.h"
+#include "tensor/low_bit.h"
 
 namespace lathe {
 namespace {
@@ -18,10 +19,6 @@ constexpr int64_t min_block = 8;
 
 bool is_known_float(DataType t) {
   return t == DataType::float32 || t == DataType::float16 || t == DataType::bfloat16;
-}
-bool has_low_bit(DataType t) {
-  const int bits = bits_of(t);
-  return is_integer(t) && (bits == 2 || bits == 4 || bits == 8);
 }
 
 /// Returns whether the shape is that of a parameter for each of `blocks` blocks: [n, blocks, 1].
@@ -291,7 +288,7 @@ ValueId matrix_of_blocks(const Graph& g, const UseIndex& uses, const Node& dequa
 bool stays_low_bit(const Graph& g, const UseIndex& uses, const Node& n) {
   if (!View::is(n, "DequantizeLinear") || n.outputs[0] == no_id) return false;
   const Tensor* numbers = g.constant_tensor(n.inputs[0]);
-  if (!numbers || !has_low_bit(numbers->type()) || numbers->size() < min_low_bit_weights ||
+  if (!numbers || !is_low_bit(numbers->type()) || numbers->size() < min_low_bit_weights ||
       !is_known_float(g.value(n.outputs[0]).type.elem) ||
       n.attributes.get<int64_t>("block_size", 0) < min_block)
     return false;
