@@ -26,8 +26,7 @@ namespace lathe::exporters {
 struct ValidationOptions {
   /// The largest difference from what the same graph gives in float64 that an output element may have, in
   /// units in the last place (ULPs) of the output's largest number. Nothing: 1024, or 64 for float16 and
-  /// bfloat16; up to four times as much where the reference, whose sums are others, is off as far, because
-  /// the model amplifies rounding.
+  /// bfloat16.
   std::optional<double> ulps = {};
   /// The largest absolute difference, besides 1e-5 of the element. Nothing: the config's
   /// atol_for_validation(), and exceeding it is reported but is no error.
