@@ -80,6 +80,7 @@ Json as_json(const ValidationRun& run) {
                        {"shape", to_json(o.shape)},
                        {"engine_ulps", o.engine_ulps},
                        {"reference_ulps", o.reference_ulps},
+                       {"allowed_ulps", o.allowed_ulps},
                        {"largest_difference", o.absolute}});
   return {{"sizes", run.sizes}, {"seed", run.seed}, {"beyond_atol", run.beyond_atol}, {"outputs", outputs}};
 }
@@ -173,9 +174,10 @@ void add_proof(CLI::App* sub, ExportArguments& o) {
   sub->add_flag("--no-validation", o.no_validation, "Do not run what was written");
   sub->add_option("--atol", o.atol, "Refuse a difference from float64 of more than this")
       ->check(not_negative);
-  sub->add_option(
-         "--ulps", o.ulps,
-         "Refuse one of more units in the last place of an output's largest number (1024; half floats 64)")
+  sub->add_option("--ulps", o.ulps,
+                  "Refuse one of more units in the last place of an output's largest number (half floats 64; "
+                  "else 1024, "
+                  "or what the model makes of rounding)")
       ->check(not_negative);
   sub->add_option("--validation-seconds", o.seconds, "Begin no further run after that long")
       ->capture_default_str()

@@ -347,6 +347,7 @@ nb::dict run_to_python(const ValidationRun& run) {
     nb::dict one;
     one["shape"] = shape_to_python(o.shape);
     one["engine_ulps"] = o.engine_ulps;
+    one["allowed_ulps"] = o.allowed_ulps;
     one["reference_ulps"] = o.reference_ulps;
     one["largest_difference"] = o.absolute;
     outputs[o.name.c_str()] = one;

@@ -52,6 +52,28 @@ std::unique_ptr<Graph> in_float64(const Graph& g) {
   return wide;
 }
 
+void move_weights(Graph& root, DataType type, uint64_t seed) {
+  const double unit = type == DataType::float64 ? 0x1p-53 : 0x1p-24;
+  each_graph(root, [&](Graph& g) {
+    for (ValueId v = 0; v < g.value_count(); ++v) {
+      ValueInfo& info = g.value(v);
+      // A single number is an exponent, an epsilon or a scale rather than a weight.
+      if (!info.constant || !info.constant->is_tensor() || info.constant->tensor().size() < 2 ||
+          info.constant->tensor().type() != DataType::float64)
+        continue;
+      const Tensor& weights = info.constant->tensor();
+      Tensor off(DataType::float64, weights.shape());
+      const auto from = weights.as<double>();
+      const auto to = off.as<double>();
+      for (size_t i = 0; i < from.size(); ++i) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        to[i] = from[i] * (seed >> 63 ? 1 + unit : 1 - unit);
+      }
+      info.constant = std::make_shared<const Value>(std::move(off));
+    }
+  });
+}
+
 uint64_t float64_bytes(const Graph& root) {
   uint64_t bytes = 0;
   each_graph(root, [&](const Graph& g) {

@@ -35,13 +35,28 @@ NamedValues Reference::plain(const NamedValues& given) const {
 }
 
 NamedValues Reference::exact(const NamedValues& given) const {
-  if (!wide_) return plain(given);
+  return wide_ ? evaluated(*wide_, given) : plain(given);
+}
+
+NamedValues Reference::moved(const NamedValues& given, DataType type, uint64_t seed) {
+  wide_.reset();  // The weights are in memory once.
+  NamedValues all;
+  {
+    const std::unique_ptr<Graph> off = in_float64(*graph_);
+    move_weights(*off, type, seed);
+    all = evaluated(*off, given);
+  }
+  wide_ = in_float64(*graph_);
+  return all;
+}
+
+NamedValues Reference::evaluated(const Graph& wide, const NamedValues& given) const {
   std::vector<Value> in_order;
-  for (ValueId v : wide_->inputs()) {
-    const auto at = given.find(wide_->value(v).name);
+  for (ValueId v : wide.inputs()) {
+    const auto at = given.find(wide.value(v).name);
     in_order.push_back(at == given.end() ? Value() : Value(as_float64(at->second.tensor())));
   }
-  const std::vector<Value> got = evaluate(*wide_, in_order, {.control = options_.build.control});
+  const std::vector<Value> got = evaluate(wide, in_order, {.control = options_.build.control});
   NamedValues all;
   for (size_t i = 0; i < got.size(); ++i) all[graph_->value(graph_->outputs()[i]).name] = got[i];
   return all;

@@ -20,6 +20,9 @@ class Reference {
   NamedValues plain(const NamedValues& given) const;
   /// Returns the results in float64; if memory does not suffice for that, those of plain().
   NamedValues exact(const NamedValues& given) const;
+  /// Returns what exact() would if every weight were off by half a unit in the last place of `type`, up or
+  /// down by chance: how far rounding alone moves the results. Only where is_exact().
+  NamedValues moved(const NamedValues& given, DataType type, uint64_t seed);
   bool is_exact() const { return wide_ != nullptr; }
   /// Returns why it is not exact; empty if it is.
   const std::string& left_out() const { return left_out_; }
@@ -27,6 +30,7 @@ class Reference {
 
  private:
   NamedValues own(const NamedValues& given) const;
+  NamedValues evaluated(const Graph& wide, const NamedValues& given) const;
 
   onnx::Model model_;
   const ValidationOptions& options_;
