@@ -98,7 +98,7 @@ Json as_json(const ExportReport& r, const std::filesystem::path& output) {
            {"library", r.library},       {"task", r.task},
            {"opset", r.opset},           {"files", files},
            {"unexpected", r.unexpected}, {"untied", r.untied},
-           {"validation", validation}};
+           {"left_out", r.left_out},     {"validation", validation}};
   if (r.recorded) all["recorded"] = as_json(*r.recorded);
   return all;
 }
@@ -134,6 +134,7 @@ int run_export(const ExportArguments& o, bool json) {
   if (!r.unexpected.empty()) fmt::print("warning: not used: {}\n", join(r.unexpected, ", "));
   if (!r.untied.empty())
     fmt::print("warning: not tied, as the checkpoint has weights of their own: {}\n", join(r.untied, ", "));
+  for (const std::string& why : r.left_out) fmt::print("warning: not written: {}\n", why);
   for (const auto& [file, v] : r.validation) print_validation(file, v);
   if (r.recorded) print_validation(r.recorded->file + " beside what was recorded", {{*r.recorded}, {}, {}});
   return success;

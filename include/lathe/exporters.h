@@ -140,6 +140,8 @@ struct ExportReport {
   std::vector<std::string> unexpected;
   /// Names of parameters that the configuration ties although the checkpoint has separate weights for them.
   std::vector<std::string> untied;
+  /// Names of files that a GGUF file gave no material for, with the reasons: "tokenizer.json: …".
+  std::vector<std::string> left_out;
   /// Result of the validation for each file; it compares with the architecture, with the weights as the
   /// checkpoint has them.
   std::map<std::string, ValidationReport> validation;

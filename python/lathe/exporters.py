@@ -472,7 +472,7 @@ def export(
     synthetic inputs: batch_size=2, sequence_length=16, ….
 
     The report has "model_type", "library", "task", "opset", "files" (bytes by name), "unexpected", "untied",
-    "validation" and, with a reference, "recorded". Raises `lathe.Error`: E6001 (bad_argument) for an unknown task,
+    "left_out", "validation" and, with a reference, "recorded". Raises `lathe.Error`: E6001 (bad_argument) for an unknown task,
     E6002 (not_supported) for an architecture that is not registered, E2308 (node_cannot_convert) for an opset that
     cannot express the model, E4102 (run_bad_value) where a validation fails, E1004 (file_write_failed); nothing is
     written then.

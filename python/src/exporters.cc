@@ -374,6 +374,7 @@ nb::dict to_python(const ExportReport& r) {
   d["opset"] = r.opset;
   d["files"] = files;
   d["unexpected"] = nb::cast(r.unexpected);
+  d["left_out"] = nb::cast(r.left_out);
   d["untied"] = nb::cast(r.untied);
   d["validation"] = validation;
   if (r.recorded) d["recorded"] = run_to_python(*r.recorded);

@@ -6,6 +6,7 @@
 #include "base/scratch_file.h"
 #include "exporters/emit.h"
 #include "exporters/file_weights.h"
+#include "exporters/gguf_companions.h"
 #include "exporters/low_bit_weights.h"
 #include "exporters/merge.h"
 #include "exporters/missing_weights.h"
@@ -378,11 +379,23 @@ class Exporter {
     out.write(config_text(config_json_, changed));
     out.commit();
     copy_companions(checkpoint_, stage_->path());
+    if (gguf_) write_gguf_companions();
     if (!sentence_ || sentence_->encoder == checkpoint_) return;
     copy_companions(sentence_->encoder, stage_->path());
     AtomicFile modules(stage_->path() / "modules.json");
     modules.write(exported_modules(checkpoint_));
     modules.commit();
+  }
+
+  /// Writes what onnxruntime-genai and transformers need to run a decoder.
+  void write_gguf_companions() {
+    const bool decoder = task_ == "text-generation-with-past" && files_.size() == 1;
+    for (const auto& [name, text] :
+         gguf_companions(gguf_->file(), config_, decoder ? files_[0].name + ".onnx" : "", report_.left_out)) {
+      AtomicFile file(stage_->path() / name);
+      file.write(text);
+      file.commit();
+    }
   }
 
   // ── Validation

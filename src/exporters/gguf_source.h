@@ -19,6 +19,8 @@ class GgufSource {
   /// metadata that are missing.
   GgufSource(const std::filesystem::path& file, const CheckpointOptions& options);
 
+  /// Returns the file.
+  const Gguf& file() const { return gguf_; }
   /// Returns the text of the config.json.
   const std::string& config() const { return config_; }
   /// Returns the tensors under the names of transformers. Those in blocks are widened when they are asked

@@ -9,6 +9,7 @@
 #include "io/bounded_json.h"
 #include "io/stored_tensor.h"
 #include "text/json_part.h"
+#include "text/tokenizer_document.h"
 
 namespace lathe::text {
 namespace {
@@ -19,56 +20,11 @@ using Type = PlainVocabulary::Type;
 constexpr std::string_view space_mark = "\xe2\x96\x81";  // U+2581
 constexpr uint64_t max_vocabulary_bytes = uint64_t{64} << 20;
 
-PreTokenizerPtr split_by(std::string_view regex) {
-  return pattern_pre_tokenizer(Pattern(Regex::compile(regex)), SplitBehavior::isolated, false);
-}
-
-/// The splits that llama.cpp knows by these names.
-PreTokenizerPtr pre_tokenizer_named(const Pipeline& p, const std::string& name) {
+PreTokenizerPtr pre_tokenizer_of(const SplitPatterns& split) {
   std::vector<PreTokenizerPtr> parts;
-  bool like_gpt2 = false;
-  const auto one_of = [&](std::initializer_list<std::string_view> names) {
-    return std::ranges::find(names, name) != names.end();
-  };
-  const std::string behind = R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-  const std::string before = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|)";
-  const std::string upper = R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])", lower = R"([\p{Ll}\p{Lm}\p{Lo}\p{M}])";
-  const std::string edge = R"([^\r\n\p{L}\p{N}]?)", ending = R"((?:(?i:'s|'t|'re|'ve|'m|'ll|'d))?)";
-  const std::string slashes = R"(| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-  if (one_of({"gpt-2", "gpt2", "phi-2", "jina-es", "jina-de", "mpt", "olmo", "jais"})) {
-    like_gpt2 = true;
-  } else if (one_of({"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral", "dbrx"})) {
-    parts.push_back(split_by(before + R"(\p{N}{1,3})" + behind));
-  } else if (one_of({"qwen2", "deepseek-r1-qwen", "stablelm2", "megrez"})) {
-    parts.push_back(split_by(before + R"(\p{N})" + behind));
-  } else if (one_of({"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"})) {
-    parts.push_back(split_by(R"(\p{N})"));
-    like_gpt2 = true;
-  } else if (one_of({"tekken"})) {
-    parts.push_back(
-        split_by(edge + upper + "*" + lower + "+|" + edge + upper + "+" + lower + R"(*|\p{N})" + slashes));
-  } else if (one_of({"gpt-4o", "llama4"})) {
-    parts.push_back(split_by(edge + upper + "*" + lower + "+" + ending + "|" + edge + upper + "+" + lower +
-                             "*" + ending + R"(|\p{N}{1,3})" + slashes));
-  } else if (one_of({"deepseek-v3"})) {
-    parts.push_back(split_by(R"(\p{N}{1,3})"));
-    parts.push_back(
-        split_by("[\xe4\xb8\x80-\xe9\xbe\xa5\xe3\x81\x80-\xe3\x82\x9f\xe3\x82\xa0-\xe3\x83\xbf]+"));
-    parts.push_back(split_by(std::string(R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+)") +
-                             R"(|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*)" +
-                             R"(|\s*[\r\n]+|\s+(?!\S)|\s+)"));
-  } else if (one_of({"", "default"})) {
-    parts.push_back(split_by(R"([\p{P}\$\+<=>\^~\|]+)"));
-    parts.push_back(split_by(R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S))"));
-    parts.push_back(split_by(R"(\p{N}+)"));
-    parts.push_back(split_by("[0-9][0-9][0-9]"));
-  } else {
-    p.fail(Code::not_supported,
-           "a way to split texts among default, gpt-2, llama-bpe, qwen2, smollm, tekken, gpt-4o, deepseek-v3 "
-           "and their like",
-           in_quotes(name));
-  }
-  parts.push_back(byte_level_pre_tokenizer(false, like_gpt2));
+  for (const std::string& pattern : split.patterns)
+    parts.push_back(pattern_pre_tokenizer(Pattern(Regex::compile(pattern)), SplitBehavior::isolated, false));
+  parts.push_back(byte_level_pre_tokenizer(false, split.like_gpt2));
   return pre_tokenizer_sequence(std::move(parts));
 }
 
@@ -138,7 +94,8 @@ void check(const Pipeline& p, const PlainVocabulary& v) {
   }
 }
 
-ModelPtr merged_model(const Pipeline& p, const PlainVocabulary& v, Vocabulary vocabulary) {
+ModelPtr merged_model(const Pipeline& p, const PlainVocabulary& v, Vocabulary vocabulary,
+                      bool ignore_merges) {
   std::vector<Merge> merges;
   merges.reserve(v.merges.size());
   for (const std::string& both : v.merges) {
@@ -152,8 +109,7 @@ ModelPtr merged_model(const Pipeline& p, const PlainVocabulary& v, Vocabulary vo
     merges.push_back(m);
   }
   BpeOptions o;
-  o.ignore_merges = v.pre == "llama-bpe" || v.pre == "llama3" || v.pre == "llama-v3" || v.pre == "tekken" ||
-                    v.pre == "gpt-4o" || v.pre == "llama4";
+  o.ignore_merges = ignore_merges;
   return bpe_model(std::move(vocabulary), merges, std::move(o));
 }
 
@@ -181,9 +137,15 @@ Tokenizer make_tokenizer(PlainVocabulary v, std::string origin) {
   bool begins = v.kind == Kind::scored_bpe;
   try {
     if (bytes) {
-      begins = v.pre == "llama-bpe" || v.pre == "llama3" || v.pre == "llama-v3" || v.pre == "tekken";
-      s->pre_tokenizer = pre_tokenizer_named(*s, v.pre);
-      s->model = merged_model(*s, v, std::move(vocabulary));
+      const auto split = split_patterns(v.pre);
+      if (!split)
+        s->fail(Code::not_supported,
+                "a way to split texts among default, gpt-2, llama-bpe, qwen2, smollm, tekken, gpt-4o, "
+                "deepseek-v3 and their like",
+                in_quotes(v.pre));
+      begins = split->add_begin;
+      s->pre_tokenizer = pre_tokenizer_of(*split);
+      s->model = merged_model(*s, v, std::move(vocabulary), split->ignore_merges);
       s->decoder = byte_level_decoder();
     } else {
       s->normalizer = sentence_piece_normalizer(*s, v, space_prefix);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lathe/gguf.h"
 #include "lathe/tokenizer.h"
 
 namespace lathe::text {
@@ -37,6 +38,10 @@ struct PlainVocabulary {
 /// ids out of range and for merges of what the vocabulary lacks, not_supported for an unknown `pre`,
 /// wire_too_large for tokens of more than 8192 bytes.
 Tokenizer make_tokenizer(PlainVocabulary v, std::string origin);
+
+/// Reads what GGUF says of its vocabulary. Throws not_supported for another kind of vocabulary, bad_argument
+/// for keys that are absent or have other types.
+PlainVocabulary read_gguf_vocabulary(const Gguf& file);
 
 /// Reads vocab.json and the merges.txt beside it: byte-level BPE that splits as GPT-2 does. Throws as
 /// Tokenizer::open() does.

@@ -13,6 +13,7 @@
 #include "lathe/error.h"
 #include "lathe/exporters.h"
 #include "lathe/gguf.h"
+#include "lathe/tokenizer.h"
 #include "lathe/values.h"
 #include "support/error_code.h"
 #include "support/gguf_file.h"
@@ -170,6 +171,42 @@ TEST(GgufSource, ComputesWhatTransformersDoes) {
     EXPECT_TRUE(same.equal) << name << ": " << same.reason;
     EXPECT_TRUE(fs::exists(folder / "got" / "config.json"));
   }
+}
+
+/// What others need to run the model is beside it, or named with the reason.
+TEST(GgufSource, FilesBesideTheModel) {
+  GgufFile f = gguf_of(fixture("llama_past"));
+  const TempDirectory folder;
+  folder.write("bare.gguf", f.bytes());
+  const ExportReport bare = export_checkpoint(folder / "bare.gguf", folder / "bare", options());
+  ASSERT_EQ(bare.left_out.size(), 1);
+  EXPECT_TRUE(bare.left_out[0].starts_with("tokenizer.json: ")) << bare.left_out[0];
+  EXPECT_FALSE(fs::exists(folder / "bare" / "genai_config.json"));
+
+  std::string tokens, types;
+  for (const char* token : {"a", "b", "ab", "<s>", "</s>"}) tokens += gguf_string(token);
+  for (const uint64_t type : {1u, 1u, 1u, 3u, 3u}) types += little(type, 4);
+  f.with("tokenizer.ggml.model", gguf_text("gpt2"));
+  f.with("tokenizer.ggml.pre", gguf_text("smollm"));
+  f.with("tokenizer.ggml.tokens", gguf_array(GgufValueType::string, 5, tokens));
+  f.with("tokenizer.ggml.token_type", gguf_array(GgufValueType::uint32, 5, types));
+  f.with("tokenizer.ggml.merges", gguf_array(GgufValueType::string, 1, gguf_string("a b")));
+  f.with("tokenizer.ggml.bos_token_id", gguf_u32(3));
+  f.with("tokenizer.ggml.eos_token_id", gguf_u32(4));
+  folder.write("whole.gguf", f.bytes());
+  ExportOptions with_past = options();
+  with_past.task = "text-generation-with-past";
+  const ExportReport whole = export_checkpoint(folder / "whole.gguf", folder / "whole", with_past);
+  EXPECT_TRUE(whole.left_out.empty());
+  EXPECT_EQ(Tokenizer::open(folder / "whole").encode("abb").ids, (std::vector<int64_t>{2, 1}));
+  const ModelConfig genai = ModelConfig::open(folder / "whole" / "genai_config.json");
+  EXPECT_EQ(genai.get<std::string>("model.decoder.filename"), "model.onnx");
+  EXPECT_EQ(genai.get<int64_t>("model.eos_token_id"), 4);
+  // Without a past there is nothing to generate with.
+  EXPECT_FALSE(fs::exists(folder / "none"));
+  export_checkpoint(folder / "whole.gguf", folder / "none", options());
+  EXPECT_FALSE(fs::exists(folder / "none" / "genai_config.json"));
+  EXPECT_TRUE(fs::exists(folder / "none" / "tokenizer.json"));
 }
 
 TEST(GgufSource, FrequenciesOfLlama3) {

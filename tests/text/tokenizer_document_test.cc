@@ -1,0 +1,66 @@
+// The tokenizer.json that is written of a vocabulary makes the tokens that the vocabulary makes itself.
+#include "text/tokenizer_document.h"
+
+#include <gtest/gtest.h>
+
+#include "lathe/error.h"
+#include "support/error_code.h"
+
+namespace lathe {
+namespace LATHE_TEST_FILE {
+
+using namespace lathe::testing;
+using text::make_tokenizer;
+using text::PlainVocabulary;
+using text::tokenizer_document;
+
+void expect_same(const PlainVocabulary& v, std::initializer_list<const char*> texts) {
+  const Tokenizer want = make_tokenizer(v, "x"), got = Tokenizer::parse(tokenizer_document(v, "x"));
+  for (const char* text : texts)
+    for (const bool special : {true, false}) {
+      const std::vector<int64_t> ids = want.encode(text, special).ids;
+      EXPECT_EQ(got.encode(text, special).ids, ids) << text;
+      EXPECT_EQ(got.decode(ids), want.decode(ids)) << text;
+    }
+  EXPECT_EQ(got.encode(TextInput("a", "ab")).ids, want.encode(TextInput("a", "ab")).ids);
+}
+
+PlainVocabulary scored() {
+  PlainVocabulary v;
+  v.kind = PlainVocabulary::Kind::scored_bpe;
+  v.tokens = {"<unk>", "<s>", "</s>", "<0xC3>", "<0xA9>", "▁", "a", "b", "▁a", "ab", "▁ab", "<m>"};
+  v.scores = {0, 0, 0, 0, 0, -5, -6, -7, -2, -1, -3, 0};
+  v.types = {2, 3, 3, 6, 6, 1, 1, 1, 1, 1, 1, 4};
+  v.begin = 1, v.end = 2, v.unknown = 0;
+  return v;
+}
+
+TEST(TokenizerDocument, ScoredBpe) {
+  PlainVocabulary v = scored();
+  expect_same(v, {"ab", "é", "x", "a<m>b", "", "<s>", "  aab ba"});
+  v.add_begin = false, v.add_end = true, v.add_space_prefix = false;
+  expect_same(v, {"ab", "a<m>b", " ab", "<s>a"});
+}
+
+TEST(TokenizerDocument, Unigram) {
+  PlainVocabulary v = scored();
+  v.kind = PlainVocabulary::Kind::unigram;
+  expect_same(v, {"ab", "a<m>b", "aab ba"});
+}
+
+TEST(TokenizerDocument, ByteLevelSplitsByName) {
+  PlainVocabulary v;
+  v.tokens = {"1", "2", "3", "4", "12", "123", "1234", "Ġ", "<e>", "a", "b", "ab", "ĠĠ", "Ċ", "'"};
+  v.types = {1, 1, 1, 1, 1, 1, 1, 1, 3, 1, 1, 1, 1, 1, 1};
+  v.merges = {"1 2", "12 3", "123 4", "a b", "Ġ Ġ"};
+  v.begin = 8;
+  for (const char* pre : {"", "gpt-2", "llama-bpe", "qwen2", "smollm", "tekken", "gpt-4o", "deepseek-v3"}) {
+    v.pre = pre;
+    expect_same(v, {"1234", "ab  ab", "   12 \n ab<e>b", "a'b 1 2", ""});
+  }
+  v.pre = "mine";
+  EXPECT_EQ(code_of([&] { tokenizer_document(v, "x"); }), Code::not_supported);
+}
+
+}  // namespace LATHE_TEST_FILE
+}  // namespace lathe
