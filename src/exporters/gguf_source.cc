@@ -30,6 +30,7 @@ struct Architecture {
 constexpr Architecture architectures[] = {
     {"llama", "llama", "LlamaForCausalLM", true},
     {"qwen2", "qwen2", "Qwen2ForCausalLM", false},
+    {"gemma3", "gemma3_text", "Gemma3ForCausalLM", false},
 };
 
 Error fault(const Gguf& g, Code code, std::string expected, std::string got, std::string remedy = {}) {
@@ -154,8 +155,20 @@ const std::map<std::string_view, std::string_view>& layer_parts() {
   return parts;
 }
 
+const std::map<std::string_view, std::string_view>& gemma3_parts() {
+  static const std::map<std::string_view, std::string_view> parts = [] {
+    std::map<std::string_view, std::string_view> all = layer_parts();
+    all["attn_q_norm"] = "self_attn.q_norm", all["attn_k_norm"] = "self_attn.k_norm";
+    all["post_attention_norm"] = "post_attention_layernorm";
+    all["ffn_norm"] = "pre_feedforward_layernorm", all["post_ffw_norm"] = "post_feedforward_layernorm";
+    return all;
+  }();
+  return parts;
+}
+
 /// Returns transformers' name of a tensor; empty for those that are no weight of a module.
 std::string name_of(const Gguf& g, const std::string& name) {
+  const auto& layer_names = architecture_of(g).name == "gemma3" ? gemma3_parts() : layer_parts();
   if (name == "token_embd.weight") return "model.embed_tokens.weight";
   if (name == "output_norm.weight") return "model.norm.weight";
   if (name == "output.weight") return "lm_head.weight";
@@ -164,8 +177,8 @@ std::string name_of(const Gguf& g, const std::string& name) {
   const size_t layer = name.find('.') + 1, part = name.find('.', layer) + 1, kind = name.rfind('.');
   if (name.starts_with("blk.") && layer < part && part <= kind) {
     const std::string number = name.substr(layer, part - 1 - layer), suffix = name.substr(kind);
-    const auto at = layer_parts().find(std::string_view(name).substr(part, kind - part));
-    if (at != layer_parts().end() && (suffix == ".weight" || suffix == ".bias") && !number.empty() &&
+    const auto at = layer_names.find(std::string_view(name).substr(part, kind - part));
+    if (at != layer_names.end() && (suffix == ".weight" || suffix == ".bias") && !number.empty() &&
         std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; }))
       return "model.layers." + number + "." + std::string(at->second) + suffix;
     // Older files have the frequencies of each layer, which follow from the configuration.
@@ -201,6 +214,34 @@ Tensor with_rows_in_halves(const Tensor& t, int64_t heads, const std::string& na
   return turned;
 }
 
+/// Weights of norms to which 1 was added, without it. The difference is exact from 0.5 on.
+Tensor without_one(const Tensor& t) {
+  Tensor less(DataType::float32, t.shape());
+  for (size_t i = 0; i < static_cast<size_t>(t.size()); ++i) less.as<float>()[i] = t.as<float>()[i] - 1;
+  return less;
+}
+
+/// Adds what Gemma 3 has besides Llama: five layers with a window, which turn heads by other angles, then one
+/// without.
+void add_gemma3(const Gguf& g, const Facts& facts, Json& config) {
+  const int64_t window = facts.integer("attention.sliding_window");
+  if (facts.has("attention.sliding_window_pattern"))
+    throw fault(g, Code::not_supported, "five layers with a window before each without",
+                facts.key("attention.sliding_window_pattern"));
+  config["hidden_act"] = "gelu_pytorch_tanh";
+  config["hidden_activation"] = "gelu_pytorch_tanh";
+  config["sliding_window"] = window;
+  config["sliding_window_pattern"] = 6;
+  config["rope_theta"] = facts.number("rope.freq_base", 1e6);
+  config["rope_local_base_freq"] = facts.number("rope.freq_base_swa", 10000);
+  // llama.cpp scales queries of the model of 27B alone by another number than the size of a head.
+  const int64_t layers = facts.integer("block_count"), size = facts.integer("embedding_length");
+  config["query_pre_attn_scalar"] = layers == 62 ? size / facts.heads() : facts.head_size();
+  for (const auto& [ours, theirs] : {std::pair{"final_logit_softcapping", "final_logit_softcapping"},
+                                     {"attn_logit_softcapping", "attn_logit_softcapping"}})
+    if (facts.has(theirs)) config[ours] = facts.number(theirs, 0);
+}
+
 std::string config_of(const Gguf& g) {
   const Facts facts(g);
   const Architecture& a = facts.architecture();
@@ -228,11 +269,13 @@ std::string config_of(const Gguf& g) {
     config["attention_bias"] = g.contains("blk.0.attn_q.bias");
     config["mlp_bias"] = g.contains("blk.0.ffn_up.bias");
   }
-  if (facts.has("attention.sliding_window") && facts.integer("attention.sliding_window") > 0)
+  if (a.name != "gemma3" && facts.has("attention.sliding_window") &&
+      facts.integer("attention.sliding_window") > 0)
     throw fault(g, Code::not_supported, "attention without a window",
                 facts.key("attention.sliding_window") + " of " +
                     std::to_string(facts.integer("attention.sliding_window")));
   add_rope(g, facts, config);
+  if (a.name == "gemma3") add_gemma3(g, facts, config);
   for (const auto& [ours, theirs] : {std::pair{"bos_token_id", "tokenizer.ggml.bos_token_id"},
                                      {"eos_token_id", "tokenizer.ggml.eos_token_id"},
                                      {"pad_token_id", "tokenizer.ggml.padding_token_id"}})
@@ -259,7 +302,11 @@ Checkpoint weights_of(const Gguf& g) {
     const auto in_order = [heads, name = t.name](const Tensor& rows) {
       return heads > 0 ? with_rows_in_halves(rows, heads, name) : rows;
     };
-    stored.load = [g, name = t.name, in_order] { return in_order(g.tensor(name)); };
+    const bool has_one = facts.architecture().name == "gemma3" && t.shape.size() == 1 &&
+                         t.type == GgufType::f32 && stored.info.name.ends_with("norm.weight");
+    stored.load = [g, name = t.name, in_order, has_one] {
+      return has_one ? without_one(g.tensor(name)) : in_order(g.tensor(name));
+    };
     if (type.plain == DataType::undefined) {
       stored.info.blocks = type.name;
       stored.info.block_bytes = t.bytes;

@@ -14,8 +14,8 @@ namespace lathe::exporters {
 /// The model of a GGUF file. Immutable.
 class GgufSource {
  public:
-  /// Throws what Gguf::open throws; not_supported for architectures other than llama and qwen2, for what
-  /// their metadata say that the modules cannot do, and for tensors that no module has; bad_argument for
+  /// Throws what Gguf::open throws; not_supported for architectures other than gemma3, llama and qwen2, for
+  /// what their metadata say that the modules cannot do, and for tensors that no module has; bad_argument for
   /// metadata that are missing.
   GgufSource(const std::filesystem::path& file, const CheckpointOptions& options);
 

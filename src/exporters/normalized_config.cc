@@ -280,6 +280,7 @@ const std::map<std::string, NormalizedConfigKind, std::less<>>& config_kinds() {
         {"distilbert", text.with_args({{"num_attention_heads", "n_heads"}, {"hidden_size", "dim"}})},
         {"donut-swin", vision},
         {"encoder-decoder", normalized_encoder_decoder_config()},
+        {"gemma3_text", grouped.with_defaults({{"head_dim", 256}, {"num_key_value_heads", 4}})},
         {"gpt2", gpt2},
         {"llama", grouped},
         {"mbart", bart},

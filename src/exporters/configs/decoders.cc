@@ -29,12 +29,21 @@ class LlamaOnnxConfig : public TextDecoderWithPositionIdsOnnxConfig {
   }
 };
 
+class Gemma3OnnxConfig : public LlamaOnnxConfig {
+ public:
+  using LlamaOnnxConfig::LlamaOnnxConfig;
+  NormalizedConfigKind normalized_config_kind() const override {
+    return normalized_text_config_with_gqa().with_defaults({{"head_dim", 256}, {"num_key_value_heads", 4}});
+  }
+};
+
 }  // namespace
 
 void register_configs_decoders(TasksManager& tasks) {
   const auto classified = joined(common_generation_tasks, {"text-classification"});
   const auto labeled = joined(classified, {"token-classification"});
   tasks.register_config<GPT2OnnxConfig>("gpt2", labeled);
+  tasks.register_config<Gemma3OnnxConfig>("gemma3_text", common_generation_tasks);
   tasks.register_config<LlamaOnnxConfig>("llama", classified);
   tasks.register_config<LlamaOnnxConfig>("mistral", classified);
   tasks.register_config<LlamaOnnxConfig>("qwen2", labeled);
