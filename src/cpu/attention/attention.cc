@@ -50,10 +50,11 @@ int64_t lines(int64_t floats) { return ceil_div(floats, 16) * 16; }
 
 /// The division of the work, and the layout of scratch in floats.
 struct Cut {
-  Cut(const GemmKernels& g, const AttentionRun& r, bool f16)
-      : few(r.queries < few_queries),
+  Cut(const GemmKernels& g, const AttentionRun& r, bool f16, bool strict)
+      : few(strict || r.queries < few_queries),
         rows(few ? 1 : std::min<int64_t>(r.queries, tiles_of(r) * g.MR)),
         blocks(ceil_div(r.queries, rows)),
+        blocks_a_task(strict ? Cut(g, r, f16, false).rows : 1),
         columns(std::min(r.scored(), key_block)),
         pack_values(!few && r.v_head % g.NR != 0),
         copies_past_caches(r.past_k.data != r.present_k.data && r.batch * r.kv_heads * (r.past + r.fresh) *
@@ -71,7 +72,8 @@ struct Cut {
     sums = bias + (r.bias.present() ? lines(columns) : 0);
     slot = sums + lines(rows * r.v_head);
   }
-  int64_t tasks(const AttentionRun& r) const { return r.batch * r.q_heads * blocks; }
+  int64_t tasks_a_head() const { return ceil_div(blocks, blocks_a_task); }
+  int64_t tasks(const AttentionRun& r) const { return r.batch * r.q_heads * tasks_a_head(); }
   int64_t packed() const { return heads * (packed_k + packed_v); }
   /// The floats for keys and values that are in two pieces or in 16 bits, and not required elsewhere.
   int64_t joined(const AttentionRun& r) const {
@@ -79,27 +81,31 @@ struct Cut {
   }
 
   bool few;
-  int64_t rows, blocks, columns;  // queries of a task, tasks of a head, and keys at once
+  int64_t rows, blocks;  // queries of a block, and blocks of a head
+  /// Strict runs have a block for each query, and as many tasks as others, so that scratch memory for others
+  /// is enough.
+  int64_t blocks_a_task;
+  int64_t columns;  // keys at once
   bool pack_values, copies_past_caches;
   int64_t packed_k, packed_v, heads;
   bool joins;
   int64_t q, scores, weights, bias, sums, slot;  // within the scratch of a task
 };
 
-/// The queries of one task.
+/// The queries of one block.
 class QueryBlock {
  public:
-  QueryBlock(Isa isa, const AttentionRun& r, const Cut& cut, int64_t task, const float* packed,
+  QueryBlock(Isa isa, const AttentionRun& r, const Cut& cut, int64_t block, const float* packed,
              float* scratch, KernelContext& c)
       : isa_(isa),
         g_(gemm_kernels(isa)),
         kernels_(attention_kernels(isa)),
         r_(r),
         cut_(cut),
-        b_(task / cut.blocks / r.q_heads),
-        h_(task / cut.blocks % r.q_heads),
+        b_(block / cut.blocks / r.q_heads),
+        h_(block / cut.blocks % r.q_heads),
         kv_(h_ / (r.q_heads / r.kv_heads)),
-        row0_(task % cut.blocks * cut.rows),
+        row0_(block % cut.blocks * cut.rows),
         rows_(std::min(cut.rows, r.queries - row0_)),
         first_(r.first_of(b_)),
         all_keys_(r.keys_of(b_)),
@@ -445,6 +451,19 @@ AttentionRun in_one_piece(Isa isa, AttentionRun r, float* buffer, KernelContext&
   return r;
 }
 
+/// Appends the new rows to the KV cache first, so that all rows are read as the cache has them, rounded to
+/// its type: they will be so in later calls.
+AttentionRun in_the_cache(Isa isa, AttentionRun r, KernelContext& c) {
+  join(isa, r, r.past_k, r.k, r.head, Rows::all, r.cached, r.present_k, c);
+  join(isa, r, r.past_v, r.v, r.v_head, Rows::all, r.cached, r.present_v, c);
+  r.past_k = {r.present_k.data, r.present_k.rows};
+  r.past_v = {r.present_v.data, r.present_v.rows};
+  r.present_k = r.present_v = {};
+  r.past += r.fresh;
+  r.fresh = 0;
+  return r;
+}
+
 /// Returns whether there are no results other than the KV cache.
 bool makes_nothing(const AttentionRun& r) {
   return r.batch * r.q_heads * r.queries == 0 || (r.v_head == 0 && !r.shown);
@@ -454,13 +473,13 @@ bool makes_nothing(const AttentionRun& r) {
 
 size_t attention_workspace(Isa isa, const AttentionRun& r, bool f16, int threads) {
   if (makes_nothing(r)) return 0;
-  const Cut cut(gemm_kernels(isa), r, f16);
+  const Cut cut(gemm_kernels(isa), r, f16, false);
   return static_cast<size_t>(task_slots(cut.tasks(r), threads) * slot_stride(cut.slot, threads) +
                              cut.joined(r) + cut.packed()) *
          sizeof(float);
 }
 
-void attention(Isa isa, const AttentionRun& run, bool f16, void* workspace, KernelContext& c) {
+void attention(Isa isa, const AttentionRun& run, bool f16, bool strict, void* workspace, KernelContext& c) {
   if (makes_nothing(run)) {
     if (run.present_k.data)
       join(isa, run, run.past_k, run.k, run.head, Rows::all, run.cached, run.present_k, c);
@@ -469,12 +488,15 @@ void attention(Isa isa, const AttentionRun& run, bool f16, void* workspace, Kern
     return;
   }
   const GemmKernels& g = gemm_kernels(isa);
-  const Cut cut(g, run, f16);
+  const Cut cut(g, run, f16, strict);
   const int64_t stride = slot_stride(cut.slot, c.threads());
   float* const scratch = static_cast<float*>(workspace);
   float* const buffer = scratch + task_slots(cut.tasks(run), c.threads()) * stride;
   float* const packed = buffer + cut.joined(run);
-  const AttentionRun r = cut.few ? run : in_one_piece(isa, run, buffer, c);
+  const bool rounds = run.k.type != run.cached && run.present_k.data && run.present_v.data;
+  const AttentionRun r = !cut.few           ? in_one_piece(isa, run, buffer, c)
+                         : strict && rounds ? in_the_cache(isa, run, c)
+                                            : run;
   if (!cut.few)
     c.parallel(cut.heads, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -494,7 +516,10 @@ void attention(Isa isa, const AttentionRun& run, bool f16, void* workspace, Kern
       }
     });
   for_each_task(c, cut.tasks(r), [&](int64_t task, int64_t slot) {
-    QueryBlock(isa, r, cut, task, packed, scratch + slot * stride, c).run();
+    const int64_t head = task / cut.tasks_a_head(), first = task % cut.tasks_a_head() * cut.blocks_a_task,
+                  last = std::min(cut.blocks, first + cut.blocks_a_task);
+    for (int64_t block = first; block < last; ++block)
+      QueryBlock(isa, r, cut, head * cut.blocks + block, packed, scratch + slot * stride, c).run();
   });
 }
 

@@ -5,6 +5,7 @@
 // Keys and values may be floats of 16 bits, which are widened as they are read.
 //
 // The division of queries and keys into blocks depends on shapes and attributes alone, and so do the bits.
+// Where a run is strict, queries are computed one by one over fixed blocks of keys, wherever these lie.
 #pragma once
 
 #include <algorithm>
@@ -76,9 +77,10 @@ struct AttentionRun {
   int64_t scored_of(int64_t b) const { return shows_unseen() ? past + fresh : keys_of(b); }
 };
 
-/// `f16`: keys and values may be floats of 16 bits.
+/// `f16`: keys and values may be floats of 16 bits. `strict`: the bits of a query do not depend on the number
+/// of queries, nor on which keys and values are in the KV cache already.
 size_t attention_workspace(Isa isa, const AttentionRun& r, bool f16, int threads);
-void attention(Isa isa, const AttentionRun& r, bool f16, void* workspace, KernelContext& c);
+void attention(Isa isa, const AttentionRun& r, bool f16, bool strict, void* workspace, KernelContext& c);
 
 /// A row of scores of one query.
 struct ScoreRow {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cpu/simd/isa.h"
+#include "cpu/tasks.h"
 
 #define LATHE_ISA_INTS
 #define LATHE_ISA_BODY "cpu/quantized/low_bit_body.h"
@@ -20,6 +21,8 @@ namespace {
 constexpr int64_t min_parallel_work = int64_t{1} << 17;
 /// The number of panels between two calls of the epilogue.
 constexpr int64_t stream_panels = 16;
+/// The rows of A that stay in the cache while a panel after another is multiplied with them.
+constexpr int64_t rows_together = 64;
 /// The numbers that are packed between two polls.
 constexpr int64_t packed_in_one_go = int64_t{1} << 16;
 
@@ -59,7 +62,9 @@ Products products(const LowBitProduct& p, const PanelSource& panels) {
   return all;
 }
 
-bool is_few(const LowBitProduct& p, bool strict) { return !strict && p.m <= low_bit_rows; }
+bool is_few(const LowBitProduct& p, bool strict) {
+  return p.m <= (strict ? strict_low_bit_rows : low_bit_rows);
+}
 
 /// Sums the rows of A over the blocks, in an order that depends on the block alone.
 void sum_blocks(const LowBitProduct& p, float* to) {
@@ -81,33 +86,80 @@ size_t block_sums_bytes(const LowBitProduct& p) {
   return p.w.has_minimums ? static_cast<size_t>(p.m * p.w.blocks()) * sizeof(float) : 0;
 }
 
-void multiply_few(Isa isa, const LowBitProduct& p, float* block_sums, KernelContext& c) {
+/// Returns the arguments of the micro-kernels for panel `i`, from row `row` on.
+LowBitRows rows_of(Isa isa, const LowBitProduct& p, int64_t i, int64_t row, const float* block_sums,
+                   Bounds bounds) {
+  const int64_t width = width_of(isa), blocks = p.w.blocks();
+  return {.panel = panel_of(isa, p.w, i),
+          .k = p.w.k,
+          .a = p.a + row * p.w.k,
+          .a_row = p.w.k,
+          .c = p.c + row * p.w.n + i * width,
+          .c_row = p.w.n,
+          .columns = std::min(width, p.w.n - i * width),
+          .bounds = bounds,
+          .block_sums = p.w.has_minimums ? block_sums + row * blocks : nullptr,
+          .block_sums_row = blocks};
+}
+
+void multiply_few(Isa isa, const LowBitProduct& p, bool strict, float* block_sums, KernelContext& c) {
   if (p.w.has_minimums) sum_blocks(p, block_sums);
-  const int64_t width = width_of(isa), panels = (p.w.n + width - 1) / width;
-  const auto run = low_bit_kernels(isa).multiply[form_of(p.w)][p.m - 1];
+  const int64_t width = width_of(isa), panels = ceil_div(p.w.n, width);
+  const LowBitKernels& kernels = low_bit_kernels(isa);
+  const auto run =
+      strict ? kernels.multiply_strict[form_of(p.w)][p.m - 1] : kernels.multiply[form_of(p.w)][p.m - 1];
   const FusedActivation fused(p.epilogue);
   const auto some = [&](int64_t begin, int64_t end) {
     for (int64_t first = begin; first < end; first += stream_panels) {
       c.poll();
       const int64_t last = std::min(end, first + stream_panels), column = first * width,
                     columns = std::min(p.w.n, last * width) - column;
-      for (int64_t i = first; i < last; ++i)
-        run({.panel = panel_of(isa, p.w, i),
-             .k = p.w.k,
-             .a = p.a,
-             .a_row = p.w.k,
-             .c = p.c + i * width,
-             .c_row = p.w.n,
-             .columns = std::min(width, p.w.n - i * width),
-             .bounds = fused.bounds,
-             .block_sums = block_sums,
-             .block_sums_row = p.w.blocks()});
+      for (int64_t i = first; i < last; ++i) run(rows_of(isa, p, i, 0, block_sums, fused.bounds));
       if (fused.epilogue) fused.epilogue->apply_rows(column, columns, p.m, p.w.n);
     }
   };
   const int64_t work = p.m * p.w.k * width;
   if (panels * work < 2 * min_parallel_work) return some(0, panels);
   c.parallel(panels, std::max<int64_t>(1, min_parallel_work / work), some);
+}
+
+/// The floats of a panel's numbers, and of all block sums, in whole lines.
+int64_t unpacked_floats(Isa isa, const LowBitProduct& p) { return p.w.k * width_of(isa); }
+int64_t block_sums_floats(const LowBitProduct& p) {
+  return ceil_div(static_cast<int64_t>(block_sums_bytes(p) / sizeof(float)), 16) * 16;
+}
+/// A task multiplies so many panels, whose epilogue is applied at once.
+int64_t stream_tasks(Isa isa, const LowBitProduct& p) {
+  return ceil_div(p.w.n, stream_panels * width_of(isa));
+}
+
+/// Multiplies many rows, each with the bits that multiply_few() gives it where it is strict.
+void multiply_many(Isa isa, const LowBitProduct& p, float* scratch, KernelContext& c) {
+  float* const block_sums = scratch;
+  float* const slots = scratch + block_sums_floats(p);
+  if (p.w.has_minimums) sum_blocks(p, block_sums);
+  const int64_t width = width_of(isa), panels = ceil_div(p.w.n, width),
+                stride = slot_stride(unpacked_floats(isa, p), c.threads());
+  const LowBitKernels& kernels = low_bit_kernels(isa);
+  const FusedActivation fused(p.epilogue);
+  for_each_task(c, stream_tasks(isa, p), [&](int64_t task, int64_t slot) {
+    float* const numbers = slots + slot * stride;
+    const int64_t first = task * stream_panels, last = std::min(panels, first + stream_panels),
+                  column = first * width, columns = std::min(p.w.n, last * width) - column;
+    for (int64_t row0 = 0; row0 < p.m; row0 += rows_together) {
+      const int64_t end = std::min(p.m, row0 + rows_together);
+      for (int64_t i = first; i < last; ++i) {
+        c.poll();
+        kernels.unpack_numbers[form_of(p.w)](panel_of(isa, p.w, i), p.w.k, numbers);
+        for (int64_t row = row0; row < end; row += kernels.unpacked_rows) {
+          LowBitRows some = rows_of(isa, p, i, row, block_sums, fused.bounds);
+          some.unpacked = numbers;
+          kernels.multiply_unpacked[std::min<int64_t>(kernels.unpacked_rows, end - row) - 1](some);
+        }
+      }
+    }
+    if (fused.epilogue) fused.epilogue->apply_rows(column, columns, p.m, p.w.n);
+  });
 }
 
 /// Calls f(panel, begin, end) for the rows of all panels, some at a time.
@@ -179,17 +231,22 @@ void pack_zeros(Isa isa, uint8_t* to, const BitMatrix& from, int64_t blocks, int
   });
 }
 
-size_t multiply_workspace(Isa isa, const LowBitProduct& p, bool strict) {
+size_t multiply_workspace(Isa isa, const LowBitProduct& p, bool strict, int threads) {
   if (p.m == 0) return 0;
   if (is_few(p, strict)) return block_sums_bytes(p);
-  return multiply_workspace(gemm_kernels(isa, strict), products(p, Unpacking(isa, p.w)));
+  if (!strict) return multiply_workspace(gemm_kernels(isa), products(p, Unpacking(isa, p.w)));
+  return static_cast<size_t>(block_sums_floats(p) + task_slots(stream_tasks(isa, p), threads) *
+                                                        slot_stride(unpacked_floats(isa, p), threads)) *
+         sizeof(float);
 }
 
 void multiply(Isa isa, const LowBitProduct& p, bool strict, void* workspace, KernelContext& c) {
   if (p.m == 0) return;
-  if (is_few(p, strict)) return multiply_few(isa, p, static_cast<float*>(workspace), c);
+  float* const scratch = static_cast<float*>(workspace);
+  if (is_few(p, strict)) return multiply_few(isa, p, strict, scratch, c);
+  if (strict) return multiply_many(isa, p, scratch, c);
   const Unpacking panels(isa, p.w);
-  multiply(gemm_kernels(isa, strict), products(p, panels), workspace, c);
+  multiply(gemm_kernels(isa), products(p, panels), workspace, c);
 }
 
 }  // namespace lathe::cpu

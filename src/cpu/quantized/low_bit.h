@@ -34,15 +34,27 @@ struct LowBitRows {
   Bounds bounds = {};
   const float* block_sums = nullptr;  // with minimums: of each row, the sums of A over the blocks
   int64_t block_sums_row = 0;
+  const float* unpacked = nullptr;  // the panel's numbers as floats, for multiply_unpacked
 };
 
 /// Up to this many rows (MR) are multiplied with packed numbers directly; for more, panels are converted to
 /// floats first.
 inline constexpr int low_bit_rows = 4;
+/// The same where the bits of a row must not depend on the number of rows: each row has two sums. For more,
+/// the numbers of a panel are converted to floats, which are scaled when a block has been summed.
+inline constexpr int strict_low_bit_rows = 2;
+/// The greatest number of rows that a kernel multiplies with unpacked numbers.
+inline constexpr int max_unpacked_rows = 6;
 
 struct LowBitKernels {
   // Arrays of two have kernels for 4 bits and for 8.
   void (*multiply[2][low_bit_rows])(const LowBitRows&);
+  /// All of these give a row the same bits.
+  void (*multiply_strict[2][strict_low_bit_rows])(const LowBitRows&);
+  void (*multiply_unpacked[max_unpacked_rows])(const LowBitRows&);
+  int unpacked_rows = 0;  // the number of the latter
+  /// Unpacks the numbers of a panel of k rows, less their zero points and not scaled, to floats.
+  void (*unpack_numbers[2])(const LowBitPanel&, int64_t k, float* to);
   /// Unpacks rows [k0, k0 + k) to floats.
   void (*unpack[2])(const LowBitPanel&, int64_t k0, int64_t k, float* to);
   /// Converts n numbers of 2, 4 or 8 bits, which begin at a byte, to floats. `is_signed`: in two's
@@ -109,7 +121,7 @@ struct LowBitProduct {
   Epilogue* epilogue = nullptr;
 };
 /// The bytes of scratch, 64-byte aligned. `strict`: the bits of a row do not depend on the number of rows.
-size_t multiply_workspace(Isa isa, const LowBitProduct& p, bool strict);
+size_t multiply_workspace(Isa isa, const LowBitProduct& p, bool strict, int threads);
 void multiply(Isa isa, const LowBitProduct& p, bool strict, void* workspace, KernelContext& c);
 
 }  // namespace lathe::cpu

@@ -28,11 +28,34 @@ LATHE_INLINE void load_numbers(Vec (&to)[panel_vectors], const uint8_t* row,
   }
 }
 
-template <int Bits, int Rows>
+/// The numbers of a panel as they are packed.
+template <int Bits>
+struct PackedNumbers {
+  explicit PackedNumbers(const LowBitRows& t) : panel(t.panel) {}
+  LATHE_INLINE void begin_block(int64_t at) { load_zeros(zeros, panel, at); }
+  LATHE_INLINE void load_row(Vec (&to)[panel_vectors], int64_t k) const {
+    load_numbers<Bits>(to, panel.numbers + k * row_bytes<Bits>, zeros);
+  }
+  const LowBitPanel& panel;
+  Vec zeros[panel_vectors];
+};
+
+/// The numbers of a panel that unpack_numbers() wrote.
+struct UnpackedNumbers {
+  explicit UnpackedNumbers(const LowBitRows& t) : numbers(t.unpacked) {}
+  LATHE_INLINE void begin_block(int64_t) {}
+  LATHE_INLINE void load_row(Vec (&to)[panel_vectors], int64_t k) const {
+    LATHE_UNROLL
+    for (int j = 0; j < panel_vectors; ++j) to[j] = load(numbers + k * NR + j * Vec::width);
+  }
+  const float* numbers;
+};
+
+template <class Numbers, int Rows>
 LATHE_INLINE void multiply_number_row(Vec (&sum)[Rows][panel_vectors], const LowBitRows& t, int64_t k,
-                                      const Vec (&zeros)[panel_vectors]) {
+                                      const Numbers& numbers) {
   Vec row[panel_vectors];
-  load_numbers<Bits>(row, t.panel.numbers + k * row_bytes<Bits>, zeros);
+  numbers.load_row(row, k);
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
     const Vec x = set(t.a[i * t.a_row + k]);
@@ -51,25 +74,24 @@ LATHE_INLINE void clear(Vec (&sum)[Rows][panel_vectors]) {
 }
 
 /// The numbers of a block are summed without their scale, and then the sum is scaled; the block's minimum is
-/// multiplied by the sum of A over the block. A single row has two sums, so that it does not wait for its own
-/// additions.
-template <int Bits, int Rows>
+/// multiplied by the sum of A over the block. With two sums a single row does not wait for its own additions.
+template <class Numbers, int Rows, int sums>
 void multiply_rows(const LowBitRows& t) {
-  constexpr int sums = Rows == 1 ? 2 : 1;
+  Numbers numbers(t);
   Vec total[Rows][panel_vectors];
   clear(total);
   int64_t at = 0;
   for (int64_t k = 0; k < t.k; at += NR) {
     const int64_t end = t.k - k < t.panel.block ? t.k : k + t.panel.block;
-    Vec zeros[panel_vectors], sum[sums][Rows][panel_vectors];
-    load_zeros(zeros, t.panel, at);
+    Vec sum[sums][Rows][panel_vectors];
+    numbers.begin_block(at);
     LATHE_UNROLL
     for (int s = 0; s < sums; ++s) clear(sum[s]);
     for (; end - k >= 4; k += 4) {
       LATHE_UNROLL
-      for (int u = 0; u < 4; ++u) multiply_number_row<Bits>(sum[u % sums], t, k + u, zeros);
+      for (int u = 0; u < 4; ++u) multiply_number_row(sum[u % sums], t, k + u, numbers);
     }
-    for (; k < end; ++k) multiply_number_row<Bits>(sum[0], t, k, zeros);
+    for (; k < end; ++k) multiply_number_row(sum[0], t, k, numbers);
     LATHE_UNROLL
     for (int j = 0; j < panel_vectors; ++j) {
       const Vec scale = load(t.panel.scales + at + j * Vec::width);
@@ -133,6 +155,21 @@ void unpack_with(const LowBitPanel& p, int64_t k0, int64_t count, float* to) {
 template <int Bits>
 void unpack(const LowBitPanel& p, int64_t k0, int64_t count, float* to) {
   p.minimums ? unpack_with<Bits, true>(p, k0, count, to) : unpack_with<Bits, false>(p, k0, count, to);
+}
+
+template <int Bits>
+void unpack_numbers(const LowBitPanel& p, int64_t count, float* to) {
+  const uint8_t* row = p.numbers;
+  for (int64_t k = 0, at = 0; k < count; at += NR) {
+    const int64_t end = k + p.block < count ? k + p.block : count;
+    Vec zeros[panel_vectors], numbers[panel_vectors];
+    load_zeros(zeros, p, at);
+    for (; k < end; ++k, row += row_bytes<Bits>, to += NR) {
+      load_numbers<Bits>(numbers, row, zeros);
+      LATHE_UNROLL
+      for (int j = 0; j < panel_vectors; ++j) store(to + j * Vec::width, numbers[j]);
+    }
+  }
 }
 
 /// The mask that flips the sign bits of all numbers in a byte, and the excess of the flipped numbers.
@@ -213,12 +250,28 @@ void quantize(const float* x, float* y, int64_t n, const float* scales, const fl
 
 template <int Bits, int... Rows>
 constexpr void fill_rows(LowBitKernels& t, int at, std::integer_sequence<int, Rows...>) {
-  ((t.multiply[at][Rows] = multiply_rows<Bits, Rows + 1>), ...);
+  ((t.multiply[at][Rows] = multiply_rows < PackedNumbers<Bits>, Rows + 1, Rows == 0 ? 2 : 1 >), ...);
+}
+template <int Bits, int... Rows>
+constexpr void fill_strict_rows(LowBitKernels& t, int at, std::integer_sequence<int, Rows...>) {
+  ((t.multiply_strict[at][Rows] = multiply_rows<PackedNumbers<Bits>, Rows + 1, 2>), ...);
+}
+/// As many rows as have all their sums in registers, with a row of numbers and, of 16 registers, none for A.
+constexpr int unpacked_rows = Vec::width == 16 ? 6 : 3;
+template <int... Rows>
+constexpr void fill_unpacked_rows(LowBitKernels& t, std::integer_sequence<int, Rows...>) {
+  ((t.multiply_unpacked[Rows] = multiply_rows<UnpackedNumbers, Rows + 1, 2>), ...);
 }
 constexpr LowBitKernels make_table() {
   LowBitKernels t{};
   fill_rows<4>(t, 0, std::make_integer_sequence<int, low_bit_rows>());
   fill_rows<8>(t, 1, std::make_integer_sequence<int, low_bit_rows>());
+  fill_strict_rows<4>(t, 0, std::make_integer_sequence<int, strict_low_bit_rows>());
+  fill_strict_rows<8>(t, 1, std::make_integer_sequence<int, strict_low_bit_rows>());
+  fill_unpacked_rows(t, std::make_integer_sequence<int, unpacked_rows>());
+  t.unpacked_rows = unpacked_rows;
+  t.unpack_numbers[0] = unpack_numbers<4>;
+  t.unpack_numbers[1] = unpack_numbers<8>;
   t.unpack[0] = unpack<4>;
   t.unpack[1] = unpack<8>;
   t.widen[0] = widen<2>;

@@ -157,7 +157,8 @@ void attention(const Attention& op, KernelContext& c) {
     r.bias = bias(c.in(3));
     r.keys = std::min(r.keys, c.in(3).shape().back());  // what the mask does not reach is masked
   }
-  cpu::attention(isa, r, f16, c.workspace(cpu::attention_workspace(isa, r, f16, c.threads())), c);
+  void* const scratch = c.workspace(cpu::attention_workspace(isa, r, f16, c.threads()));
+  cpu::attention(isa, r, f16, c.strict(), scratch, c);
 }
 
 Support supports_rotary(const RotaryEmbedding&, const KernelQuery& r) {
@@ -212,6 +213,7 @@ void cpu_attention(KernelCatalog& k) {
       k.add<Attention>({.op = "Attention",
                         .name = cpu::kernel_name(name, isa),
                         .isa = isa,
+                        .strict = "each query is computed by itself",
                         .takes_states = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5,
                         .appends = {{4, 1}, {5, 2}}},
                        {.run = attention<isa, f16>,

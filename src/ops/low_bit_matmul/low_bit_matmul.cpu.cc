@@ -80,9 +80,10 @@ void pack(const LowBitMatMul& op, const KernelQuery& r, size_t i, Tensor& to, Wo
 
 /// Enough for every algorithm: shapes do not tell whether a run is strict.
 template <Isa isa>
-size_t workspace(const LowBitMatMul& op, std::span<const Shape> inputs, int) {
+size_t workspace(const LowBitMatMul& op, std::span<const Shape> inputs, int threads) {
   const auto p = product(op, inputs[0], inputs[1], DataType::uint8, inputs.size() > 4);
-  return std::max(cpu::multiply_workspace(isa, p, false), cpu::multiply_workspace(isa, p, true));
+  return std::max(cpu::multiply_workspace(isa, p, false, threads),
+                  cpu::multiply_workspace(isa, p, true, threads));
 }
 
 template <Isa isa>
@@ -95,7 +96,7 @@ void run(const LowBitMatMul& op, KernelContext& c) {
   p.a = cpu::floats(c.in(0));
   p.c = cpu::floats(c.out(0));
   p.epilogue = c.epilogue();
-  cpu::multiply(isa, p, c.strict(), c.workspace(cpu::multiply_workspace(isa, p, c.strict())), c);
+  cpu::multiply(isa, p, c.strict(), c.workspace(cpu::multiply_workspace(isa, p, c.strict(), c.threads())), c);
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ std::vector<float> multiply(Isa isa, const Weights& w, int64_t m, const float* a
                                    .minimums = minimums.empty() ? nullptr : minimums.data()},
                              .a = a,
                              .c = c.data()};
-  cpu::multiply(isa, p, strict, context.workspace(cpu::multiply_workspace(isa, p, strict)), context);
+  cpu::multiply(isa, p, strict, context.workspace(cpu::multiply_workspace(isa, p, strict, threads)), context);
   EXPECT_TRUE(c.intact());
   return {c.data(), c.data() + c.size()};
 }
@@ -143,9 +143,14 @@ TEST(LowBit, ProductsAgainstSumsInDouble) {
             ASSERT_NEAR(strict[at], sum, 0x1p-21 * size) << name_of(isa) << " " << name_of(type);
           }
         ASSERT_EQ(multiply(isa, w, m, a.data(), false, 3), got);
-        // Each row as it comes out alone.
-        const auto last = multiply(isa, w, 1, a.data() + (m - 1) * k, true, 1);
-        ASSERT_TRUE(std::equal(last.begin(), last.end(), strict.end() - n));
+        ASSERT_EQ(multiply(isa, w, m, a.data(), true, 3), strict);
+        // Each row as it comes out alone, and with others.
+        for (const int64_t rows : {int64_t{1}, int64_t{2}, int64_t{7}})
+          for (int64_t first = 0; first + rows <= m; first += m > 20 ? 31 : 1) {
+            const auto some = multiply(isa, w, rows, a.data() + first * k, true, 1);
+            ASSERT_TRUE(std::equal(some.begin(), some.end(), strict.begin() + first * n))
+                << name_of(isa) << " " << name_of(type) << " " << rows << " of " << m;
+          }
       }
 }
 
