@@ -67,6 +67,10 @@ class LATHE_API ChatTemplate {
   /// have, template_too_large beyond the limits, wire_bad_utf8.
   static ChatTemplate parse(std::string_view source, std::string origin = "template");
 
+  /// Parses the text of a tokenizer_config.json or chat_template.json, as open() reads it; errors name
+  /// `origin` in the place of a file. Throws as open() does.
+  static ChatTemplate parse_config(std::string_view json, std::string origin = "tokenizer_config.json");
+
   /// Returns what the template makes of a conversation. Throws template_failed where the template raises an
   /// exception or does what values do not allow, template_unsupported, template_too_large; all with line and
   /// column. Throws json_malformed for a text of the request that is no JSON, wire_bad_utf8, bad_argument for

@@ -1,5 +1,5 @@
-// Converts texts to tokens and tokens to texts, as the tokenizer.json of a Hugging Face model describes it:
-// BPE, Unigram, WordPiece and WordLevel with all that goes before and behind them.
+// Converts texts to tokens and tokens to texts, as the file says that accompanies a model: tokenizer.json of
+// Hugging Face, SentencePiece's .model, tiktoken's ranks, the metadata of GGUF.
 //
 //   auto tokenizer = lathe::Tokenizer::open("checkpoint").with_padding(lathe::Padding{});
 //   auto outputs = context.run(tokenizer.inputs({"a sentence", "another one"}));
@@ -20,6 +20,18 @@
 #include "lathe/io_info.h"
 
 namespace lathe {
+
+class Gguf;
+
+/// Says what a file of ranks (tiktoken) leaves open; other files take none of it. tiktoken: Encoding.
+struct TokenizerOptions {
+  /// Name of tiktoken's encoding: cl100k_base, gpt2, o200k_base, o200k_harmony, p50k_base, p50k_edit,
+  /// r50k_base; or qwen. Empty: the name of the file, without ".tiktoken".
+  std::string encoding = {};
+  /// Regular expression that splits texts, as tiktoken's pat_str; empty: that of the encoding.
+  std::string pattern = {};
+  std::map<std::string, int64_t> special_tokens = {};  // special tokens and their ids, beside `pattern`
+};
 
 /// Selects how texts that are too long are cut. transformers: truncation.
 struct Truncation {
@@ -93,18 +105,28 @@ class LATHE_API DecodeStream {
 
 /// Converts texts to tokens. Immutable; copies share the vocabulary; thread-safe.
 ///
-/// The results are those of the Rust library `tokenizers`, and with it of transformers, characters of each
-/// version of Unicode included that its parts follow.
+/// The results are those of the library that a file belongs to: for tokenizer.json those of `tokenizers`, and
+/// with it of transformers, characters of each version of Unicode included that its parts follow.
 class LATHE_API Tokenizer {
  public:
-  /// Opens tokenizer.json, or the directory that it is in; a directory without it that holds vocab.json and
-  /// merges.txt is byte-level BPE that splits texts as GPT-2 does. Throws file_not_found, file_not_regular,
-  /// file_unreadable; json_malformed for what is no tokenizer.json (also for nesting beyond 64 and numbers
-  /// out of range); wire_too_large for more than 64 MiB, tokens of more than 8192 bytes, sequences of more
-  /// than 64 parts or nested more than 8 deep, templates of more than 256 pieces, lengths beyond 1048576;
-  /// not_supported for kinds of parts that there are not, with those that there are, for dropout, and for
-  /// regular expressions beyond the syntax that the reference describes.
-  static Tokenizer open(const std::filesystem::path& path);
+  /// Opens a file or a directory. What a file is its contents say: tokenizer.json; a .model of SentencePiece;
+  /// tiktoken's ranks; GGUF. In a directory the first of these counts: tokenizer.json; vocab.json with
+  /// merges.txt; tokenizer.model, spiece.model, sentencepiece.bpe.model, sentencepiece.model; one *.tiktoken.
+  /// tokenizer_config.json and added_tokens.json beside all but the first add their tokens.
+  ///
+  /// Throws file_not_found, file_not_regular, file_unreadable; json_malformed for what is no tokenizer.json
+  /// (also for nesting beyond 64 and numbers out of range) and for vocabularies that contradict themselves;
+  /// wire_malformed for a .model that is none and what Gguf::open() throws; wire_bad_utf8 for tokens;
+  /// wire_too_large for more than 64 MiB, tokens of more than 8192 bytes (1024 where ranks or scores say what
+  /// merges, and then for more than 2^23 merges), sequences of more than 64 parts or nested more than 8 deep,
+  /// templates of more than 256 pieces, lengths beyond 1048576; not_supported for kinds of parts, of GGUF's
+  /// vocabularies and splits, and of tokenizer_class that there are not, with those that there are, for
+  /// dropout, for a denormalizer, and for regular expressions beyond the syntax that the reference describes;
+  /// bad_argument for options that the file does not take, and for ranks whose encoding nothing names.
+  static Tokenizer open(const std::filesystem::path& path, const TokenizerOptions& options = {});
+  /// Takes the vocabulary that a GGUF file has in its metadata. Throws as open() does; bad_argument for a
+  /// file without one.
+  static Tokenizer from_gguf(const Gguf& file);
   /// Reads JSON text; errors name `origin` in the place of a file. Throws as open() does.
   static Tokenizer parse(std::string_view json, std::string origin = "tokenizer.json");
 

@@ -51,6 +51,11 @@ class ChatTemplate:
         Raises `lathe.Error` E1161 (template_malformed), E1162 (template_unsupported), E1163 (template_too_large)."""
         return cls._of(_lathe.ChatTemplate.parse(source, origin))
 
+    @classmethod
+    def parse_config(cls, json: str, origin: str = "tokenizer_config.json") -> "ChatTemplate":
+        """Makes the chat templates of a tokenizer_config.json out of its text. Raises `lathe.Error` as the constructor does."""
+        return cls._of(_lathe.ChatTemplate.parse_config(json, origin))
+
     def render(
         self,
         conversation: Sequence[Any],

@@ -1,12 +1,13 @@
-"""Tokenizers turn texts into tokens, as the tokenizer.json of a Hugging Face model describes it."""
+"""Tokenizers turn texts into tokens, as the files say that belong to models."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import astuple, dataclass
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Mapping, Optional, Sequence, Union
 
 from lathe import _lathe
+from lathe._gguf import Gguf
 from lathe._values import from_value
 
 Path = Union[str, "os.PathLike[str]"]
@@ -75,13 +76,18 @@ class DecodeStream:
 
 
 class Tokenizer:
-    """Converts texts to tokens and back, as a file says that belongs to a model: tokenizer.json, or the directory that
-    holds it. It gives what the library `tokenizers` gives. Immutable and thread-safe. Raises `lathe.Error`: E10xx where the
-    file cannot be read, E1152 (json_malformed), E1103 (wire_too_large), E6002 (not_supported) for what it does not know.
+    """Converts texts to tokens and back, as a file says that belongs to a model: tokenizer.json, a .model of SentencePiece,
+    tiktoken's ranks, GGUF, or a directory that holds one of the first three or vocab.json with merges.txt. It gives what the
+    library gives that the file belongs to. For ranks `encoding` names tiktoken's encoding, unless the name of the file does;
+    `pattern` and `special_tokens`, with their ids, take its place. Immutable and thread-safe. Raises `lathe.Error`: E10xx
+    where the file cannot be read, E1152 (json_malformed), E1101 (wire_malformed), E1103 (wire_too_large), E1104
+    (wire_bad_utf8), E6002 (not_supported) for what it does not know, E6001 (bad_argument) for ranks of no known encoding.
     """
 
-    def __init__(self, path: Path):
-        self._native = _lathe.Tokenizer.open(os.fspath(path))
+    def __init__(
+        self, path: Path, *, encoding: str = "", pattern: str = "", special_tokens: Optional[Mapping[str, int]] = None
+    ):
+        self._native = _lathe.Tokenizer.open(os.fspath(path), encoding, pattern, dict(special_tokens or {}))
 
     @classmethod
     def _of(cls, native: Any) -> "Tokenizer":
@@ -93,6 +99,12 @@ class Tokenizer:
     def parse(cls, json: str) -> "Tokenizer":
         """Makes a tokenizer from the text of a tokenizer.json."""
         return cls._of(_lathe.Tokenizer.parse(json))
+
+    @classmethod
+    def from_gguf(cls, file: Gguf) -> "Tokenizer":
+        """Makes a tokenizer from the vocabulary in the metadata of a GGUF file.
+        Raises `lathe.Error` as opening does, E6001 (bad_argument) for a file without one."""
+        return cls._of(_lathe.Tokenizer.from_gguf(file._native))
 
     @property
     def truncation(self) -> Optional[Truncation]:

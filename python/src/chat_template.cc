@@ -43,6 +43,12 @@ void bind_chat_template(nb::module_& m) {
             return ChatTemplate::parse(source, std::move(origin));
           },
           nb::arg("source"), nb::arg("origin"), "Parses the source of a template.")
+      .def_static(
+          "parse_config",
+          [](const std::string& json, std::string origin) {
+            return ChatTemplate::parse_config(json, std::move(origin));
+          },
+          nb::arg("json"), nb::arg("origin"), "Parses the text of a tokenizer_config.json.")
       .def("render", &render, nb::arg("messages"), nb::arg("tools"), nb::arg("documents"),
            nb::arg("add_generation_prompt"), nb::arg("continue_final_message"), nb::arg("variables"),
            nb::arg("name"), nb::arg("now").none(),

@@ -2,6 +2,7 @@
 #include "lathe/tokenizer.h"
 
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 
+#include "lathe/gguf.h"
 #include "module.h"
 
 namespace lathe::python {
@@ -127,8 +129,15 @@ void bind_tokenizer(nb::module_& m) {
   nb::class_<Tokenizer>(
       m, "Tokenizer",
       "The native half of lathe.Tokenizer, which describes its methods. Immutable and thread-safe.")
-      .def_static("open", &Tokenizer::open, nb::arg("path"),
-                  "Opens tokenizer.json, or the directory that it is in.")
+      .def_static(
+          "open",
+          [](const std::filesystem::path& path, const std::string& encoding, const std::string& pattern,
+             const std::map<std::string, int64_t>& special_tokens) {
+            return Tokenizer::open(path, {encoding, pattern, special_tokens});
+          },
+          nb::arg("path"), nb::arg("encoding"), nb::arg("pattern"), nb::arg("special_tokens"),
+          "Opens the file of a tokenizer, or a directory that has one.")
+      .def_static("from_gguf", &Tokenizer::from_gguf, nb::arg("file"), "Takes the vocabulary of a GGUF file.")
       .def_static(
           "parse", [](const std::string& json) { return Tokenizer::parse(json); }, nb::arg("json"),
           "Makes a tokenizer from the text of a tokenizer.json.")

@@ -39,8 +39,10 @@ void add_ids(const Gguf& g, Json& to) {
 
 std::string tokenizer_config(const Gguf& g, const text::PlainVocabulary& v, const ModelConfig& config) {
   // Both read tokenizer.json whatever the class is; onnxruntime-genai knows few names.
-  Json all{{"tokenizer_class",
-            v.kind == text::PlainVocabulary::Kind::byte_level_bpe ? "GPT2Tokenizer" : "LlamaTokenizer"},
+  using Kind = text::PlainVocabulary::Kind;
+  Json all{{"tokenizer_class", v.kind == Kind::byte_level_bpe ? "GPT2Tokenizer"
+                               : v.kind == Kind::word_piece   ? "BertTokenizer"
+                                                              : "LlamaTokenizer"},
            {"model_max_length", config.get<int64_t>("max_position_embeddings")},
            {"clean_up_tokenization_spaces", false}};
   if (v.add_begin) all["add_bos_token"] = *v.add_begin;

@@ -9,10 +9,12 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Vocabulary& vocab
   auto next = static_cast<uint32_t>(vocabulary.size());
   for (AddedToken& t : tokens) {
     if (t.content.empty()) continue;
-    t.id = by_content_.find(t.content);
-    const bool again = t.id != no_token;
-    if (!again) t.id = vocabulary.find(t.content);
-    if (t.id == no_token) t.id = next++, ++beyond_;
+    const uint32_t before = by_content_.find(t.content), known = vocabulary.find(t.content);
+    if (before == no_token && known == no_token) ++beyond_;
+    if (before != no_token)
+      t.id = before;
+    else if (t.id == no_token)
+      t.id = known != no_token ? known : next++;
     by_content_.add(t.content, t.id);
     if (t.special) special_.add(t.content, t.id);
     if (t.normalized && normalizer) {
@@ -31,7 +33,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Vocabulary& vocab
     const AddedToken& t = tokens_[i];
     const auto changed = changed_.find(t.id);
     const std::string& text = t.normalized && changed != changed_.end() ? changed->second : t.content;
-    if (!text.empty()) (t.normalized ? normalized_ : raw_).add(text, i);
+    if (!text.empty() && !t.hidden) (t.normalized ? normalized_ : raw_).add(text, i);
   }
 }
 

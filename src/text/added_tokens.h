@@ -13,14 +13,16 @@ namespace lathe::text {
 
 struct AddedToken {
   std::string content;
-  uint32_t id = 0;  // AddedTokens gives it
+  uint32_t id = no_token;  // no_token: AddedTokens gives it
+  bool hidden = false;     // not looked for in texts
   bool special = false, normalized = false, single_word = false, strip_left = false, strip_right = false;
 };
 
 class AddedTokens {
  public:
   AddedTokens() = default;
-  /// Tokens that the vocabulary has keep its ids, others count on behind its size, as in the Rust library.
+  /// Tokens without an id have that of the vocabulary; others count on behind its size, as in the Rust
+  /// library.
   AddedTokens(std::vector<AddedToken> tokens, const Vocabulary& vocabulary, const Normalizer* normalizer);
 
   /// Cuts a text into added tokens and what is between them, which is normalized.

@@ -125,6 +125,17 @@ ChatTemplate ChatTemplate::parse(std::string_view source, std::string origin) {
   return ChatTemplate(std::move(state));
 }
 
+ChatTemplate ChatTemplate::parse_config(std::string_view json, std::string origin) {
+  auto state = std::make_shared<State>();
+  state->origin = origin;
+  const Json config = parse_bounded_json(json, origin);
+  state->add_tokens(config);
+  if (const Json* t = config.find("chat_template"); t && !t->is_null()) state->add(*t, origin);
+  if (state->templates.empty())
+    throw error_about(Code::bad_argument, "template", origin, "a chat template", "none");
+  return ChatTemplate(std::move(state));
+}
+
 ChatTemplate ChatTemplate::open(const std::filesystem::path& path) {
   auto state = std::make_shared<State>();
   state->origin = path.string();

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/letters.h"
+#include "base/utf8.h"
 #include "text/normalizers.h"
 
 namespace lathe::text {
@@ -174,20 +175,11 @@ class ByteFallbackStage : public WholeStage {
   }
   void last() override {
     if (run_.empty()) return;
-    if (is_text(run_))
+    if (is_utf8(run_))
       next_->token(run_);
     else
       for (size_t i = 0; i < run_.size(); ++i) next_->token(replacement_character);
     run_.clear();
-  }
-  static bool is_text(std::string_view s) {
-    for (size_t i = 0; i < s.size();) {
-      char32_t c = 0;
-      const size_t bytes = decode_utf8(s, i, c);
-      if (!bytes) return false;
-      i += bytes;
-    }
-    return true;
   }
   static int byte_of(std::string_view t) {
     if (t.size() != 6 || !t.starts_with("<0x") || t[5] != '>') return -1;

@@ -1,9 +1,9 @@
-// The normalizer Precompiled: SentencePiece's table of what replaces what. It has a double array (darts-clone
-// of https://github.com/s-yata/darts-clone) over UTF-8, and the texts that replace, each with a 0 behind it.
+// SentencePiece's table of what replaces what, and the normalizer Precompiled.
 #include <algorithm>
 #include <cstring>
 
 #include "base/utf8.h"
+#include "text/charsmap.h"
 #include "text/normalizers.h"
 
 namespace lathe::text {
@@ -11,8 +11,7 @@ namespace {
 
 class Precompiled : public Normalizer {
  public:
-  Precompiled(std::vector<uint32_t> units, std::string texts)
-      : units_(std::move(units)), texts_(std::move(texts)) {}
+  explicit Precompiled(CharsMap map) : map_(std::move(map)) {}
 
   void apply(AlignedText& text) const override {
     const std::string& s = text.bytes();
@@ -20,10 +19,10 @@ class Precompiled : public Normalizer {
     changes.reserve(s.size());
     bool changed = false;
     const auto replace = [&](std::string_view part) {
-      std::string_view by;
-      if (!find(part, by)) return false;
+      const CharsMap::Found found = map_.find(part, false);
+      if (!found.bytes) return false;
       changed = true;
-      replace_by(part, by, changes);
+      replace_by(part, found.by, changes);
       return true;
     };
     for (size_t i = 0; i < s.size();) {
@@ -43,31 +42,6 @@ class Precompiled : public Normalizer {
   }
 
  private:
-  /// Finds what replaces the shortest known beginning of `part`.
-  bool find(std::string_view part, std::string_view& by) const {
-    const auto offset = [](uint32_t unit) { return (unit >> 10) << ((unit & (1u << 9)) >> 6); };
-    size_t at = 0;
-    if (units_.empty()) return false;
-    at ^= offset(units_[0]);
-    for (char c : part) {
-      const auto b = static_cast<unsigned char>(c);
-      if (b == 0) return false;
-      at ^= b;
-      if (at >= units_.size()) return false;
-      const uint32_t unit = units_[at];
-      if ((unit & ((1u << 31) | 0xff)) != b) return false;
-      at ^= offset(unit);
-      if (!((unit >> 8) & 1)) continue;
-      if (at >= units_.size()) return false;
-      const size_t text = units_[at] & ((1u << 31) - 1);
-      if (text >= texts_.size() || !begins_character(texts_[text])) return false;
-      by = std::string_view(texts_).substr(text);
-      by = by.substr(0, std::min(by.find('\0'), by.size()));
-      return true;
-    }
-    return false;
-  }
-
   static size_t count(std::string_view s) {
     return static_cast<size_t>(std::ranges::count_if(s, begins_character));
   }
@@ -109,23 +83,52 @@ class Precompiled : public Normalizer {
     return i;
   }
 
-  std::vector<uint32_t> units_;
-  std::string texts_;
+  CharsMap map_;
 };
 
 }  // namespace
 
+CharsMap::Found CharsMap::find(std::string_view text, bool longest) const {
+  const auto offset = [](uint32_t unit) { return (unit >> 10) << ((unit & (1u << 9)) >> 6); };
+  Found found;
+  if (units_.empty()) return found;
+  size_t at = offset(units_[0]);
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto b = static_cast<unsigned char>(text[i]);
+    if (b == 0) break;
+    at ^= b;
+    if (at >= units_.size()) break;
+    const uint32_t unit = units_[at];
+    if ((unit & ((1u << 31) | 0xff)) != b) break;
+    at ^= offset(unit);
+    if (!((unit >> 8) & 1)) continue;
+    if (at >= units_.size()) break;
+    const size_t place = units_[at] & ((1u << 31) - 1);
+    if (place >= texts_.size() || !begins_character(texts_[place])) break;
+    const std::string_view by = std::string_view(texts_).substr(place);
+    found = {i + 1, by.substr(0, std::min(by.find('\0'), by.size()))};
+    if (!longest) break;
+  }
+  return found;
+}
+
+std::optional<CharsMap> CharsMap::parse(std::string_view bytes) {
+  uint32_t size = 0;
+  if (bytes.size() < sizeof size) return std::nullopt;
+  std::memcpy(&size, bytes.data(), sizeof size);
+  bytes.remove_prefix(sizeof size);
+  if (size > bytes.size() || size % 4) return std::nullopt;
+  CharsMap map;
+  map.units_.resize(size / 4);
+  if (size) std::memcpy(map.units_.data(), bytes.data(), size);
+  map.texts_ = bytes.substr(size);
+  if (!is_utf8(map.texts_)) return std::nullopt;
+  return map;
+}
+
 NormalizerPtr precompiled_normalizer(std::string_view charsmap) {
-  uint32_t bytes = 0;
-  if (charsmap.size() < sizeof bytes) return nullptr;
-  std::memcpy(&bytes, charsmap.data(), sizeof bytes);
-  charsmap.remove_prefix(sizeof bytes);
-  if (bytes > charsmap.size() || bytes % 4) return nullptr;
-  std::vector<uint32_t> units(bytes / 4);
-  if (bytes) std::memcpy(units.data(), charsmap.data(), bytes);
-  std::string texts(charsmap.substr(bytes));
-  if (!is_utf8(texts)) return nullptr;
-  return std::make_unique<Precompiled>(std::move(units), std::move(texts));
+  std::optional<CharsMap> map = CharsMap::parse(charsmap);
+  return map ? std::make_unique<Precompiled>(std::move(*map)) : nullptr;
 }
 
 }  // namespace lathe::text

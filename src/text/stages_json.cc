@@ -1,5 +1,6 @@
 // Reads the normalizers, pre-tokenizers and decoders of tokenizer.json.
 #include "base/letters.h"
+#include "text/base64.h"
 #include "text/json_part.h"
 
 namespace lathe::text {
@@ -7,26 +8,10 @@ namespace {
 
 constexpr size_t max_stage_depth = 8;
 
-std::string base64_bytes(const Part& p) {
-  const std::string s = p.text();
-  std::string to;
-  uint32_t bits = 0;
-  int count = 0;
-  size_t i = 0;
-  for (; i < s.size() && s[i] != '='; ++i) {
-    const char c = s[i];
-    const int v = c >= 'A' && c <= 'Z'   ? c - 'A'
-                  : c >= 'a' && c <= 'z' ? c - 'a' + 26
-                  : c >= '0' && c <= '9' ? c - '0' + 52
-                  : c == '+'             ? 62
-                  : c == '/'             ? 63
-                                         : -1;
-    if (v < 0) p.fail("base64", "a character that is none of its");
-    bits = bits << 6 | static_cast<uint32_t>(v);
-    if ((count += 6) >= 8) count -= 8, to += static_cast<char>(bits >> count & 0xff);
-  }
-  if (s.size() % 4 != 0 || s.size() - i > 2) p.fail("base64", "a length that it does not have");
-  return to;
+std::string bytes_of(const Part& p) {
+  const std::optional<std::string> bytes = base64_bytes(p.text());
+  if (!bytes) p.fail("base64", "other characters, or a length that it does not have");
+  return *bytes;
 }
 
 Pattern read_pattern(const Part& p) {
@@ -97,7 +82,7 @@ NormalizerPtr normalizer_at(const Part& p, size_t depth) {
   if (type == "Precompiled") {
     const Part map = p["precompiled_charsmap"];
     if (map.is_null()) return nullptr;
-    NormalizerPtr n = precompiled_normalizer(base64_bytes(map));
+    NormalizerPtr n = precompiled_normalizer(bytes_of(map));
     if (!n) map.fail("a table of SentencePiece", "other bytes");
     return n;
   }

@@ -5,8 +5,8 @@
 
 #include "base/error_about.h"
 #include "base/json.h"
-#include "base/utf8.h"
 #include "text/aligned_text.h"
+#include "text/named_splits.h"
 #include "text/vocabulary.h"
 
 namespace lathe::text {
@@ -37,23 +37,10 @@ Json byte_level(bool use_regex) {
       {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", use_regex}};
 }
 
-std::string to_base64(std::string_view bytes) {
-  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t bits = 0;
-    const size_t count = std::min<size_t>(3, bytes.size() - i);
-    for (size_t k = 0; k < 3; ++k)
-      bits = bits << 8 | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (size_t k = 0; k < 4; ++k) text += k <= count ? letters[bits >> (18 - 6 * k) & 63] : '=';
-  }
-  return text;
-}
-
 class TokenizerDocument {
  public:
   TokenizerDocument(const PlainVocabulary& v, std::optional<SplitPatterns> split)
-      : v_(v), split_(std::move(split)) {}
+      : v_(v), tokens_(v.kind == Kind::word_piece ? bert_words(v) : v.tokens), split_(std::move(split)) {}
 
   std::string text() const {
     Json all{{"version", "1.0"},
@@ -70,36 +57,42 @@ class TokenizerDocument {
 
  private:
   bool is_byte_level() const { return v_.kind == Kind::byte_level_bpe; }
-  bool has_space_prefix() const { return !is_byte_level() && v_.add_space_prefix.value_or(true); }
+  bool is_word_piece() const { return v_.kind == Kind::word_piece; }
+  bool has_space_prefix() const { return v_.add_space_prefix.value_or(true); }
   Type type_of(size_t id) const { return v_.types.empty() ? Type::normal : static_cast<Type>(v_.types[id]); }
 
   Json added_tokens() const {
     Json list = Json::array();
     for (size_t i = 0; i < v_.tokens.size(); ++i) {
       const Type type = type_of(i);
-      if (type != Type::control && type != Type::user_defined) continue;
+      if (type != Type::control && type != Type::user_defined && type != Type::unknown) continue;
       list.push_back(Json{{"id", i},
-                          {"content", v_.tokens[i]},
+                          {"content", tokens_[i]},
                           {"single_word", false},
                           {"lstrip", false},
                           {"rstrip", false},
                           {"normalized", false},
-                          {"special", type == Type::control}});
+                          {"special", type != Type::user_defined}});
     }
     return list;
   }
 
   Json normalizer() const {
     if (is_byte_level()) return nullptr;
+    if (is_word_piece())
+      return Json{{"type", "BertNormalizer"},
+                  {"clean_text", true},
+                  {"handle_chinese_chars", true},
+                  {"strip_accents", nullptr},
+                  {"lowercase", true}};
     std::vector<Json> parts;
-    if (!v_.charsmap.empty())
-      parts.push_back(Json{{"type", "Precompiled"}, {"precompiled_charsmap", to_base64(v_.charsmap)}});
     if (has_space_prefix()) parts.push_back(Json{{"type", "Prepend"}, {"prepend", document_space}});
     parts.push_back(replacing(" ", document_space));
     return sequence_of("normalizers", std::move(parts));
   }
 
   Json pre_tokenizer() const {
+    if (is_word_piece()) return Json{{"type", "BertPreTokenizer"}};
     if (!is_byte_level()) return nullptr;
     std::vector<Json> parts;
     const auto split = [&](std::string_view pattern) {
@@ -118,6 +111,7 @@ class TokenizerDocument {
 
   Json decoder() const {
     if (is_byte_level()) return byte_level(true);
+    if (is_word_piece()) return Json{{"type", "WordPiece"}, {"prefix", continuing_prefix}, {"cleanup", true}};
     std::vector<Json> parts;
     parts.push_back(replacing(document_space, " "));
     parts.push_back(Json{{"type", "ByteFallback"}});
@@ -127,15 +121,18 @@ class TokenizerDocument {
     return sequence_of("decoders", std::move(parts));
   }
 
+  Json named(int64_t id) const { return Json::array(Json(tokens_[static_cast<size_t>(id)]), Json(id)); }
+
   /// Puts the begin and the end of texts around them.
   Json post_processor() const {
-    const bool by_kind = is_byte_level() ? split_->add_begin : v_.kind == Kind::scored_bpe;
-    const bool begins = v_.begin && v_.add_begin.value_or(by_kind);
-    const bool ends = v_.end && v_.add_end.value_or(v_.kind == Kind::unigram);
+    const bool begins = v_.begin && v_.add_begin.value_or(!is_byte_level() || split_->add_begin);
+    const bool ends = v_.end && v_.add_end.value_or(is_word_piece());
     if (!begins && !ends) return nullptr;
+    if (is_word_piece() && begins && ends)
+      return Json{{"type", "BertProcessing"}, {"sep", named(*v_.end)}, {"cls", named(*v_.begin)}};
     Json single = Json::array(), pair = Json::array(), specials = Json::object();
     const auto special = [&](Json& list, int64_t id) {
-      const std::string& token = v_.tokens[static_cast<size_t>(id)];
+      const std::string& token = tokens_[static_cast<size_t>(id)];
       list.push_back(Json{{"SpecialToken", Json{{"id", token}, {"type_id", 0}}}});
       specials[token] =
           Json{{"id", token}, {"ids", Json::array(Json(id))}, {"tokens", Json::array(Json(token))}};
@@ -153,19 +150,16 @@ class TokenizerDocument {
   }
 
   Json model() const {
-    if (v_.kind == Kind::unigram) {
-      Json list = Json::array();
-      for (size_t i = 0; i < v_.tokens.size(); ++i)
-        list.push_back(Json::array(Json(v_.tokens[i]), Json(static_cast<double>(v_.scores[i]))));
-      return Json{{"type", "Unigram"},
-                  {"unk_id", v_.unknown ? Json(*v_.unknown) : Json()},
-                  {"vocab", std::move(list)},
-                  {"byte_fallback", v_.tokens.size() > 256}};
-    }
     Json vocabulary = Json::object();
-    for (size_t i = 0; i < v_.tokens.size(); ++i) vocabulary[v_.tokens[i]] = Json(i);
+    for (size_t i = 0; i < tokens_.size(); ++i) vocabulary[tokens_[i]] = Json(i);
     Json unknown;
-    if (!is_byte_level() && v_.unknown) unknown = Json(v_.tokens[static_cast<size_t>(*v_.unknown)]);
+    if (!is_byte_level() && v_.unknown) unknown = Json(tokens_[static_cast<size_t>(*v_.unknown)]);
+    if (is_word_piece())
+      return Json{{"type", "WordPiece"},
+                  {"unk_token", std::move(unknown)},
+                  {"continuing_subword_prefix", continuing_prefix},
+                  {"max_input_chars_per_word", longest_bert_word},
+                  {"vocab", std::move(vocabulary)}};
     return Json{{"type", "BPE"},
                 {"dropout", nullptr},
                 {"unk_token", std::move(unknown)},
@@ -210,6 +204,7 @@ class TokenizerDocument {
   }
 
   const PlainVocabulary& v_;
+  const std::vector<std::string> tokens_;
   const std::optional<SplitPatterns> split_;  // of byte-level vocabularies
 };
 
@@ -217,9 +212,10 @@ class TokenizerDocument {
 
 std::string tokenizer_document(const PlainVocabulary& v, const std::string& origin) {
   make_tokenizer(v, origin);  // refuses what contradicts itself
-  if (v.kind != Kind::byte_level_bpe && v.kind != Kind::scored_bpe && v.kind != Kind::unigram)
-    throw error_about(Code::not_supported, "write tokenizer.json", origin, "a vocabulary of BPE or Unigram",
-                      "another kind");
+  if (v.kind == Kind::unigram)
+    throw error_about(Code::not_supported, "write tokenizer.json", origin, "a vocabulary of BPE or WordPiece",
+                      "Unigram, which the Rust library normalizes otherwise than SentencePiece",
+                      "take the tokenizer.json of the model");
   return TokenizerDocument(v, v.kind == Kind::byte_level_bpe ? split_patterns(v.pre) : std::nullopt).text();
 }
 

@@ -1,11 +1,9 @@
 // Reads tokenizer.json of https://github.com/huggingface/tokenizers (that library's output defines the
 // format).
-#include "base/file.h"
 #include "base/nearest.h"
 #include "io/bounded_json.h"
 #include "io/stored_tensor.h"
 #include "text/json_part.h"
-#include "text/plain_vocabulary.h"
 
 namespace lathe {
 
@@ -161,16 +159,6 @@ Tokenizer Tokenizer::parse(std::string_view json, std::string origin) {
   t.truncation_ = read_truncation(file["truncation"]);
   t.padding_ = read_padding(file["padding"]);
   return t;
-}
-
-Tokenizer Tokenizer::open(const std::filesystem::path& path) {
-  std::error_code ignored;
-  const bool directory = std::filesystem::is_directory(path, ignored);
-  const std::filesystem::path file = directory ? path / "tokenizer.json" : path;
-  if (directory && !std::filesystem::exists(file, ignored) &&
-      std::filesystem::exists(path / "merges.txt", ignored))
-    return open_vocabulary(path / "vocab.json", path / "merges.txt");
-  return parse(read_file(open_regular(file), file)->view(), file.string());
 }
 
 }  // namespace lathe

@@ -74,7 +74,10 @@ TEST(PlainVocabulary, FaultyFields) {
   EXPECT_EQ(code([](PlainVocabulary& v) { v.begin = 12; }), Code::json_malformed);
   EXPECT_EQ(code([](PlainVocabulary& v) { v.unknown = -1; }), Code::json_malformed);
   EXPECT_EQ(code([](PlainVocabulary& v) { v.scores[3] = 0.f / 0.f; }), Code::json_malformed);
-  EXPECT_EQ(code([](PlainVocabulary& v) { v.charsmap = "\xff\xff\xff\x7f"; }), Code::json_malformed);
+  EXPECT_EQ(code([](PlainVocabulary& v) {
+              v.kind = PlainVocabulary::Kind::unigram, v.charsmap = "\xff\xff\xff\x7f";
+            }),
+            Code::json_malformed);
   EXPECT_EQ(code([](PlainVocabulary& v) { v.tokens[5] = "\xff"; }), Code::wire_bad_utf8);
   EXPECT_EQ(code([](PlainVocabulary& v) { v.tokens[5].assign(8193, 'a'); }), Code::wire_too_large);
   EXPECT_EQ(code([](PlainVocabulary& v) {

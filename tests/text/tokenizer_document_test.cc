@@ -42,10 +42,31 @@ TEST(TokenizerDocument, ScoredBpe) {
   expect_same(v, {"ab", "a<m>b", " ab", "<s>a"});
 }
 
-TEST(TokenizerDocument, Unigram) {
+/// tokenizer.json cannot say what SentencePiece does.
+TEST(TokenizerDocument, UnigramIsRefused) {
   PlainVocabulary v = scored();
   v.kind = PlainVocabulary::Kind::unigram;
-  expect_same(v, {"ab", "a<m>b", "aab ba"});
+  EXPECT_EQ(code_of([&] { tokenizer_document(v, "x"); }), Code::not_supported);
+}
+
+TEST(TokenizerDocument, WordPiece) {
+  PlainVocabulary v;
+  v.kind = PlainVocabulary::Kind::word_piece;
+  v.tokens = {"[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "▁a", "b", "▁ab", "▁[", "[MASK]", "▁,"};
+  v.types = {3, 1, 3, 3, 3, 1, 1, 1, 1, 3, 1};
+  v.begin = 3, v.end = 4, v.unknown = 2;
+  EXPECT_EQ(make_tokenizer(v, "x").encode("Abb a, [x").ids, (std::vector<int64_t>{3, 7, 6, 5, 10, 8, 2, 4}));
+  EXPECT_EQ(make_tokenizer(v, "x").decode(std::vector<int64_t>{1}), "[unused0]");
+  const char* texts[] = {"ab", "Ább [MASK]a", "[unused0]", "", "a , b", "[UNK] ab\n"};
+  for (const auto& [begins, ends] : {std::pair{true, true}, {true, false}, {false, true}, {false, false}}) {
+    v.add_begin = begins, v.add_end = ends;
+    for (const char* text : texts) expect_same(v, {text});
+  }
+  v.add_begin = v.add_end = true;
+  EXPECT_EQ(Tokenizer::parse(tokenizer_document(v, "x")).encode(TextInput("a", "ab")).type_ids,
+            make_tokenizer(v, "x").encode(TextInput("a", "ab")).type_ids);
+  v.unknown.reset();
+  EXPECT_EQ(code_of([&] { tokenizer_document(v, "x"); }), Code::json_malformed);
 }
 
 TEST(TokenizerDocument, ByteLevelSplitsByName) {
@@ -54,7 +75,8 @@ TEST(TokenizerDocument, ByteLevelSplitsByName) {
   v.types = {1, 1, 1, 1, 1, 1, 1, 1, 3, 1, 1, 1, 1, 1, 1};
   v.merges = {"1 2", "12 3", "123 4", "a b", "Ġ Ġ"};
   v.begin = 8;
-  for (const char* pre : {"", "gpt-2", "llama-bpe", "qwen2", "smollm", "tekken", "gpt-4o", "deepseek-v3"}) {
+  for (const char* pre : {"", "gpt-2", "llama-bpe", "qwen2", "smollm", "tekken", "gpt-4o", "deepseek-v3",
+                          "glm4", "qwen35", "bailingmoe", "seed-coder"}) {
     v.pre = pre;
     expect_same(v, {"1234", "ab  ab", "   12 \n ab<e>b", "a'b 1 2", ""});
   }
