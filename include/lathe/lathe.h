@@ -14,6 +14,7 @@
 #include "lathe/error.h"
 #include "lathe/executor.h"
 #include "lathe/exporters.h"
+#include "lathe/generate.h"
 #include "lathe/gguf.h"
 #include "lathe/inspector.h"
 #include "lathe/io.h"

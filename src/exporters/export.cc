@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/scratch_file.h"
 #include "exporters/emit.h"
+#include "exporters/export_decoder.h"
 #include "exporters/file_weights.h"
 #include "exporters/gguf_companions.h"
 #include "exporters/low_bit_weights.h"
@@ -80,10 +81,17 @@ std::optional<int64_t> pad_token_of(const ModelConfig& tokenizer) {
   return std::nullopt;
 }
 
+void check_exists(const fs::path& checkpoint) {
+  std::error_code ignored;
+  if (!fs::exists(checkpoint, ignored))
+    throw file_error(Code::file_not_found, checkpoint, "the directory of a checkpoint", "none of that name",
+                     "nothing is downloaded: `hf download` puts a model of the hub into a directory");
+}
+
 class Exporter {
  public:
   Exporter(const fs::path& checkpoint, const fs::path& output, const ExportOptions& options)
-      : gguf_(is_gguf(checkpoint) ? std::make_unique<const GgufSource>(checkpoint, options.load) : nullptr),
+      : gguf_(is_gguf(checkpoint) ? std::make_shared<const GgufSource>(checkpoint, options.load) : nullptr),
         checkpoint_(checkpoint),
         options_(options),
         tasks_(options.tasks ? *options.tasks : TasksManager::builtin()),
@@ -95,6 +103,23 @@ class Exporter {
         config_json_(gguf_ ? gguf_->config() : read_config(architecture_)),
         config_(config_with({})),
         output_(output) {}
+
+  /// Makes the one file of a decoder without writing it.
+  ExportedDecoder decoder() {
+    choose_task();
+    make_config();
+    make_model();
+    if (files_.size() != 1)
+      throw Error(Code::not_supported, "export", "a model of one file",
+                  std::to_string(files_.size()) + " files");
+    ExportedDecoder made{.model = std::move(emitted_in_some_opset().front()),
+                         .config = config_json_,
+                         .gguf = gguf_,
+                         .weights = {}};
+    if (keeps_bits()) keep_bits(made.model, *gguf_);
+    made.weights = std::shared_ptr<const nn::Model>(std::move(model_));
+    return made;
+  }
 
   ExportReport run() {
     choose_task();
@@ -457,7 +482,7 @@ class Exporter {
     std::ranges::sort(report_.files, {}, &ExportReport::File::name);
   }
 
-  const std::unique_ptr<const GgufSource> gguf_;  // the source, if it is a GGUF file
+  const std::shared_ptr<const GgufSource> gguf_;  // the source, if it is a GGUF file
   const fs::path checkpoint_;
   const ExportOptions& options_;
   const TasksManager& tasks_;
@@ -484,11 +509,15 @@ class Exporter {
 
 ExportReport export_checkpoint(const fs::path& checkpoint, const fs::path& output,
                                const ExportOptions& options) {
-  std::error_code ignored;
-  if (!fs::exists(checkpoint, ignored))
-    throw file_error(Code::file_not_found, checkpoint, "the directory of a checkpoint", "none of that name",
-                     "nothing is downloaded: `hf download` puts a model of the hub into a directory");
+  check_exists(checkpoint);
   return Exporter(checkpoint, output, options).run();
+}
+
+ExportedDecoder export_decoder(const fs::path& checkpoint, ExportOptions options) {
+  check_exists(checkpoint);
+  options.task = "text-generation-with-past";
+  // Weights that are converted on the way are written to a file there, and removed.
+  return Exporter(checkpoint, fs::temp_directory_path(), options).decoder();
 }
 
 }  // namespace lathe::exporters

@@ -174,6 +174,8 @@ struct Plan {
   LikelySizes likely;                   // of symbols: what kernels were chosen by
   std::vector<std::string> backends;    // those that must be there to run it
   std::vector<std::pair<std::string, std::string>> metadata;
+  /// Names and contents of files that belong to the model: "tokenizer.json".
+  std::vector<std::pair<std::string, std::string>> files;
   /// Values that can be tapped, under their names in the file; those of bodies too.
   struct Tap {
     std::string name;

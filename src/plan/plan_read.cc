@@ -72,6 +72,8 @@ class Reader {
                              enumerator<PlanState::Update>(s->update(), 4, "an update of a state"), s->axis(),
                              s->capacity()});
     });
+    each(p.files(),
+         [&](const format::Pair* f) { plan.files.emplace_back(text(f->key()), text(f->value())); });
     plan.backends = texts(p.backends());
     plan.producer = text(p.producer());
     plan.description = text(p.description());

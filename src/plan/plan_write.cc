@@ -35,12 +35,15 @@ class Writer {
       return format::CreateState(b_, s.input, s.output, static_cast<uint8_t>(s.update), s.axis, s.capacity);
     });
     const auto device = b_.CreateString(plan.target.device);
+    const auto files = list(plan.files, [&](const auto& f) {
+      return format::CreatePair(b_, b_.CreateString(f.first), b_.CreateString(f.second));
+    });
     const auto backends = b_.CreateVectorOfStrings(plan.backends);
     const auto producer = b_.CreateString(plan.producer), description = b_.CreateString(plan.description);
     b_.Finish(format::CreatePlan(b_, graphs, b_.CreateVector(weights), symbols,
                                  static_cast<uint8_t>(plan.target.isa), backends, metadata, taps, producer,
                                  description, plan.portable, plan.refit, plan.strict, b_.CreateVector(likely),
-                                 profiles, built_in, states, device));
+                                 profiles, built_in, states, device, files));
     return {reinterpret_cast<const char*>(b_.GetBufferPointer()), b_.GetSize()};
   }
 
