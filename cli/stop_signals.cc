@@ -61,6 +61,11 @@ RunControl& stop_on_signals() {
   return control;
 }
 
+void go_on_after_signal() {
+  control.reset();
+  received = 0;
+}
+
 void end_on_signals() { in_order = false; }
 
 int stop_signal() { return received; }

@@ -14,6 +14,9 @@ void watch_signals();
 /// process at once. Only for work that checks it whenever it takes long.
 RunControl& stop_on_signals();
 
+/// Forgets a signal that cancelled the control: the next one cancels it again.
+void go_on_after_signal();
+
 /// Makes each of them end the process again, after unfinished files are removed.
 void end_on_signals();
 

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "command.h"
+#include "generation_bench.h"
 #include "input_options.h"
 #include "json.h"
 #include "mapped_fault.h"
@@ -29,6 +30,7 @@ struct BenchArguments {
   InputOptions input;
   double seconds = 3;
   bool profile = false;
+  GenerationBench generation;
 };
 
 /// The time of all steps of one kernel in all runs.
@@ -227,7 +229,20 @@ Measurements measure(const BenchArguments& o) {
   return m;
 }
 
+/// A language model, with the options of builds that generators have.
+int bench_generator(const BenchArguments& o, bool json) {
+  GeneratorArguments model;
+  model.model = o.model.model;
+  model.threads = o.engine.threads;
+  model.isa = o.engine.isa;
+  model.untrusted = o.model.untrusted;
+  GenerationBench how = o.generation;
+  how.seconds = o.seconds;
+  return run_generation_bench(model, how, json);
+}
+
 int run_bench(const BenchArguments& o, bool json) {
+  if (o.generation.prompt > 0 || o.generation.generate > 0) return bench_generator(o, json);
   report_mapped_faults(o.model.model, json);
   const Measurements m = measure(o);
   const double throughput = static_cast<double>(m.runs.size()) / m.total;
@@ -283,6 +298,7 @@ void add_bench(CLI::App& app, Command& command) {
       declare(app, command, "bench", "Measure a model: load, build, latency, throughput, memory, idling",
               "  lathe bench model.onnx --seconds 1\n"
               "  lathe bench model.onnx --seconds 1 --profile\n"
+              "  lathe bench decoder --prompt 32 --generate 16 --seconds 1\n"
               "  lathe bench model.onnx --threads 1 --shape batch=4 --seconds 1 --json\n");
   auto o = std::make_shared<BenchArguments>();
   o->model.add_to(sub, true);
@@ -291,6 +307,12 @@ void add_bench(CLI::App& app, Command& command) {
       ->capture_default_str()
       ->check(CLI::Range(0.001, 86400.0));
   sub->add_flag("--profile", o->profile, "Also tell the time by kernel, in runs of their own");
+  sub->add_option("--prompt", o->generation.prompt, "Of a language model: tokens of prompts to read")
+      ->check(not_negative)
+      ->type_name("N");
+  sub->add_option("--generate", o->generation.generate, "Of a language model: tokens to generate behind them")
+      ->check(not_negative)
+      ->type_name("N");
   o->engine.add_to(sub);
   sub->callback([&command, o] { command.run = [&command, o] { return run_bench(*o, command.json); }; });
 }

@@ -3,7 +3,10 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "command.h"
 #include "json.h"
@@ -48,22 +51,51 @@ Json timings_json(const Engine& e) {
   return list;
 }
 
+/// Returns whether the path is a language model with what belongs to it, not a single ONNX file.
+bool is_language_model(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return true;
+  char magic[4] = {};
+  std::ifstream in(path, std::ios::binary);
+  return std::filesystem::is_regular_file(path, ignored) && in.read(magic, sizeof magic) &&
+         std::string_view(magic, sizeof magic) == "GGUF";
+}
+
+Generator build_generator(const BuildArguments& o, BuildOptions options) {
+  if (!o.shape.shapes.empty() || !o.engine.states.empty() || !o.engine.ranges.empty() || o.engine.refit)
+    refuse_argument("a language model, whose shapes and states are known, without refit",
+                    "--shape, --states, --range or --refit", "name an .onnx file for these");
+  options.load = o.model.load_options();
+  const int64_t usual = BuildOptions().state_capacity;
+  return Generator::open(o.model.model,
+                         {.build = std::move(options),
+                          .context_length = o.engine.state_capacity == usual ? 0 : o.engine.state_capacity});
+}
+
 int run_build(const BuildArguments& o, bool json) {
   report_mapped_faults(o.model.model, json);
   const OutputFile output(o.output.empty() ? std::filesystem::path(o.model.model).replace_extension(".lathe")
                                            : o.output);
   const auto start = std::chrono::steady_clock::now();
   Progress progress("building " + o.model.model.string());
-  const onnx::Model model = o.model.load();
   BuildOptions options = o.engine.build_options(o.model);
   options.portable = !o.native;
-  if (!o.shape.shapes.empty()) options.shapes = known_symbols(inspect(model).inputs, o.shape.parse());
-  o.tune.apply(options, progress);
-  const Engine engine = Engine::build(model, options);
+  std::optional<Generator> generator;
+  const auto build_engine = [&] {
+    const onnx::Model model = o.model.load();
+    if (!o.shape.shapes.empty()) options.shapes = known_symbols(inspect(model).inputs, o.shape.parse());
+    o.tune.apply(options, progress);
+    return Engine::build(model, options);
+  };
+  if (is_language_model(o.model.model)) {
+    o.tune.apply(options, progress);
+    generator = build_generator(o, options);
+  }
+  const Engine engine = generator ? generator->engine() : build_engine();
   progress.stage("save");
   end_on_signals();  // nobody looks at the control while a file is written
   options.control->check();
-  engine.save(output.path());
+  generator ? generator->save(output.path()) : engine.save(output.path());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   const Made made(engine);
   if (json) {
@@ -99,13 +131,15 @@ int run_build(const BuildArguments& o, bool json) {
 
 void add_build(CLI::App& app, Command& command) {
   CLI::App* sub =
-      declare(app, command, "build", "Make a plan that is ready to run",
+      declare(app, command, "build",
+              "Make a plan that is ready to run: of a model, or of a language model with its tokenizer",
               "  lathe build model.onnx -o model.lathe\n"
               "  lathe build model.onnx --shape batch=8 --isa avx2\n"
               "  lathe build model.onnx --native\n"
               "  lathe build model.onnx --range x=1x3:8x3:64x3\n"
               "  lathe build model.onnx --effort normal --tune-seconds 30 --timing-cache times.json\n"
               "  lathe build model.onnx --timing-cache times.json --pin\n"
+              "  lathe build decoder -o decoder.lathe\n"
               "  lathe run model.lathe\n");
   auto options = std::make_shared<BuildArguments>();
   options->model.add_to(sub);

@@ -93,7 +93,8 @@ def timing_cache(cpu):
 @pytest.fixture
 def place(tmp_path):
     """model.onnx, x.npy, inputs/x.npy, expected/y.npy, weights.npz, timings.json, others.json, model.safetensors,
-    model.gguf; checkpoint/, a small BERT, and recorded.safetensors, what PyTorch makes of it; tokenizer.json of a few words."""
+    model.gguf; checkpoint/, a small BERT, and recorded.safetensors, what PyTorch makes of it; tokenizer.json of a few words;
+    decoder/, a language model of a few words, and words.txt."""
     onnx.save(small_model(), tmp_path / "model.onnx")
     x = np.array([[1, -2, 3], [0.5, 0.25, -1]], np.float32)
     for name in ("inputs", "expected"):
@@ -111,6 +112,8 @@ def place(tmp_path):
         shutil.copy(bert / name, tmp_path / "checkpoint" / name)
     shutil.copy(bert / "model.io-0.safetensors", tmp_path / "recorded.safetensors")
     shutil.copy(ROOT / "tests/data/tokenizer/tokenizer.json", tmp_path / "tokenizer.json")
+    shutil.copytree(ROOT / "tests/data/decoder", tmp_path / "decoder")
+    (tmp_path / "words.txt").write_text(" ".join(f"w{i * 7 % 32}" for i in range(40)))
     for name in ("timings", "others"):
         (tmp_path / f"{name}.json").write_text(json.dumps(timing_cache(name)))
     return tmp_path

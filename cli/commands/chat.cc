@@ -1,0 +1,125 @@
+// `lathe chat`: a conversation with a language model, line by line.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "command.h"
+#include "generation_options.h"
+#include "output.h"
+#include "stop_signals.h"
+
+namespace lathe::cli {
+namespace {
+
+struct ChatArguments {
+  GeneratorArguments generator;
+  SamplingArguments sampling;
+  std::string system;
+  std::vector<std::string> said;
+};
+
+class Conversation {
+ public:
+  Conversation(const ChatArguments& o, bool json)
+      : generator_(o.generator.open()),
+        config_(o.sampling.config(generator_)),
+        sequence_(generator_.sequence()),
+        system_(o.system),
+        json_(json),
+        ignore_eos_(o.sampling.ignore_eos) {
+    generator_.chat_template();  // an error where there is none
+    reset();
+  }
+
+  /// Answers a message; what the model knows of the conversation is not computed again.
+  void answer(const std::string& message) {
+    messages_.push_back({"user", message});
+    sequence_.assign(generator_.encode_chat(messages_));
+    Generation made = generator_.generate(
+        std::move(sequence_), {.config = config_, .ignore_eos = ignore_eos_, .control = &stop_on_signals()});
+    std::string text, reason;
+    try {
+      for (const GeneratedToken& t : made) {
+        text += t.text;
+        if (json_) continue;
+        fmt::print("{}", t.text);
+        std::fflush(stdout);
+      }
+      reason = name_of(made.finish_reason());
+    } catch (const Error& e) {
+      // A signal ends the answer, not the conversation.
+      sequence_ = made.sequence();
+      if (e.code() != Code::cancelled || !stop_signal()) {
+        messages_.pop_back();
+        throw;
+      }
+      go_on_after_signal();
+      reason = "cancelled";
+    }
+    end_on_signals();
+    sequence_ = made.sequence();
+    messages_.push_back({"assistant", text});
+    if (json_) {
+      print_line({{"text", text}, {"finish_reason", reason}, {"usage", to_json(made.usage())}});
+    } else {
+      fmt::print("\n");
+      std::fflush(stdout);
+      print_error(describe(made.usage()) + ", ended by " + reason + "\n");
+    }
+  }
+
+  void reset() {
+    messages_.clear();
+    if (!system_.empty()) messages_.push_back({"system", system_});
+  }
+
+ private:
+  static void print_line(const Json& j) {
+    fmt::print("{}\n", j.dump(-1, ' ', false, Json::error_handler_t::replace));
+    std::fflush(stdout);
+  }
+
+  Generator generator_;
+  GenerationConfig config_;
+  TokenSequence sequence_;
+  std::string system_;
+  bool json_, ignore_eos_;
+  std::vector<ChatMessage> messages_;
+};
+
+int run_chat(const ChatArguments& o, bool json) {
+  Conversation conversation(o, json);
+  for (const std::string& message : o.said) conversation.answer(message);
+  const bool asks = ::isatty(STDIN_FILENO) && !json;
+  if (asks) print_error("/reset begins anew, /exit ends; Ctrl-C stops an answer\n");
+  for (std::string line;;) {
+    if (asks) print_error("> ");
+    if (!std::getline(std::cin, line) || line == "/exit") return success;
+    if (line == "/reset")
+      conversation.reset();
+    else if (!line.empty())
+      conversation.answer(line);
+  }
+}
+
+}  // namespace
+
+void add_chat(CLI::App& app, Command& command) {
+  CLI::App* sub =
+      declare(app, command, "chat", "A conversation with a language model, a line a message",
+              "  lathe chat decoder --say 'w3 w4' --max-tokens 8\n"
+              "  lathe chat decoder --system w7 --temperature 0.7 --say w3 --max-tokens 8 --json\n");
+  auto o = std::make_shared<ChatArguments>();
+  o->generator.add_to(sub);
+  sub->add_option("--system", o->system, "Message of the system before all others")->type_name("TEXT");
+  sub->add_option("--say", o->said, "A message before those of standard input; may be repeated")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
+  o->sampling.add_to(sub);
+  sub->callback([&command, o] { command.run = [&command, o] { return run_chat(*o, command.json); }; });
+}
+
+}  // namespace lathe::cli

@@ -1,0 +1,121 @@
+"""`lathe generate`, `chat`, `perplexity`: text in, text out."""
+
+import numpy as np
+import pytest
+
+from small_decoder import CONTEXT, WORDS, logits, write_decoder
+
+
+def test_the_decoder_of_the_tests_is_the_one_described(place, tmp_path):
+    write_decoder(tmp_path / "again")
+    for file in (tmp_path / "again").iterdir():
+        assert file.read_bytes() == (place / "decoder" / file.name).read_bytes(), file.name
+
+
+def log_softmax(x):
+    x = x - x.max(-1, keepdims=True)
+    return x - np.log(np.exp(x).sum(-1, keepdims=True))
+
+
+def greedy(ids, n, end=1):
+    ids = list(ids)
+    start = len(ids)
+    while len(ids) < start + n:
+        ids.append(int(logits(ids)[-1].argmax()))
+        if ids[-1] == end:
+            break
+    return ids[start:]
+
+
+def words(ids):
+    return " ".join(f"w{i}" for i in ids)
+
+
+def test_a_text_is_continued_as_the_model_says(lathe):
+    made = lathe("generate", "decoder", "w3 w4 w5", "--max-tokens", 12, "--json", "--logprobs", 3).json
+    expected = greedy([3, 4, 5], 12)
+    assert [t["token"] for t in made["tokens"]] == expected
+    assert made["text"] == words(t for t in expected if t != 1)
+    assert made["usage"]["prompt_tokens"] == 3 and made["usage"]["generated_tokens"] == len(expected)
+    first = log_softmax(logits([3, 4, 5]))[-1]
+    assert [t["token"] for t in made["tokens"][0]["top"]] == list(np.argsort(-first)[:3])
+    assert made["tokens"][0]["logprob"] == pytest.approx(first[expected[0]], abs=1e-5)
+    plain = lathe("generate", "decoder", "w3 w4 w5", "--max-tokens", 12)
+    assert plain.stdout == made["text"] + "\n" and "tokens of prompt" in plain.stderr
+    assert lathe("generate", "decoder", "w3 w4 w5", "--max-tokens", 12, "--quiet").stderr == ""
+    assert lathe("generate", "decoder", "-", "--max-tokens", 12, input="w3 w4 w5").stdout == plain.stdout
+
+
+def test_what_is_asked_for_counts(lathe):
+    def run(*options):
+        return lathe("generate", "decoder", "w3 w4", "--json", "--ignore-eos", *options).json
+
+    a, b = (run("--temperature", 1.5, "--seed", 3, "--max-tokens", 30) for _ in range(2))
+    assert a["tokens"] == b["tokens"]
+    pieces = run("--temperature", 1.5, "--seed", 3, "--max-tokens", 30, "--prompt-piece", 1, "--threads", 2)
+    assert a["tokens"] == pieces["tokens"]
+    assert a["tokens"] != run("--temperature", 1.5, "--seed", 4, "--max-tokens", 30)["tokens"]
+    assert run("--seed", 3, "--greedy", "--max-tokens", 9)["tokens"] == run("--temperature", 0, "--max-tokens", 9)["tokens"]
+    text = a["text"].split()
+    stopped = run("--temperature", 1.5, "--seed", 3, "--max-tokens", 30, "--stop", " ".join(text[4:6]))
+    assert stopped["finish_reason"] == "stop_string" and stopped["text"].split() == text[:4]
+    assert run()["finish_reason"] == "length" and run()["usage"]["generated_tokens"] == CONTEXT - 2
+    chat = lathe("generate", "decoder", "w3", "--chat", "--system", "w7", "--max-tokens", 4, "--json", "--ignore-eos").json
+    assert [t["token"] for t in chat["tokens"]] == greedy([7, 3, 9], 4, None)
+
+
+def test_a_plan_has_all_that_generation_needs(lathe):
+    assert lathe("build", "decoder", "-o", "m.lathe").returncode == 0
+    for command in (("generate", "w3 w4", "--max-tokens", 5), ("generate", "w3", "--chat", "--max-tokens", 5)):
+        name, *rest = command
+        assert lathe(name, "m.lathe", *rest, "--json").json["tokens"] == lathe(name, "decoder", *rest, "--json").json["tokens"]
+
+
+def test_a_conversation_keeps_what_was_said(lathe):
+    lines = lathe("chat", "decoder", "--say", "w3", "--max-tokens", 4, "--ignore-eos", input="w4\n/reset\nw5\n/exit\nw6\n")
+    first = greedy([3, 9], 4, None)
+    second = greedy([3, *first, 4, 9], 4, None)
+    assert lines.stdout.splitlines() == [words(first), words(second), words(greedy([5, 9], 4, None))]
+
+
+def test_perplexity(lathe, place):
+    ids = [int(w[1:]) for w in (place / "words.txt").read_text().split()]
+    expected = -log_softmax(logits(ids))[np.arange(len(ids) - 1), ids[1:]].mean()
+    made = lathe("perplexity", "decoder", "words.txt", "--json").json
+    assert made["nll"] == pytest.approx(expected, abs=1e-5) and made["predicted"] == len(ids) - 1
+    both = lathe("perplexity", "decoder", "words.txt", "--window", 7, "--against", "decoder", "--json").json
+    assert both["windows"] == 6 and both["predicted"] == 40 - 6
+    assert both["against"]["kl_divergence"] == 0 and both["against"]["same_first_choice"] == 1
+    assert both["against"]["nll"] == pytest.approx(both["nll"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "arguments, code",
+    [
+        (("generate", "decoder", words(i % WORDS for i in range(80))), 1),
+        (("generate", "decoder", ""), 2),
+        (("generate", "absent", "w1"), 2),
+        (("generate", "model.onnx", "w1"), 1),
+        (("generate", "decoder", "w1", "--temperature", "-1"), 2),
+        (("generate", "decoder", "w1", "--top-p", "7"), 2),
+        (("chat", "checkpoint"), 2),
+        (("perplexity", "decoder", "absent.txt"), 2),
+        (("perplexity", "decoder", "words.txt", "--window", "1"), 2),
+    ],
+)
+def test_errors_say_who_is_at_fault(lathe, arguments, code):
+    done = lathe(*arguments)
+    assert done.returncode == code, done.stderr
+    assert "error E" in done.stderr or code == 2
+
+
+def test_a_prompt_beyond_the_context_is_refused_with_both_numbers(lathe):
+    done = lathe("generate", "decoder", words(i % WORDS for i in range(80)))
+    assert str(CONTEXT) in done.stderr and "80" in done.stderr
+
+
+def test_bench_of_a_language_model(lathe):
+    made = lathe("bench", "decoder", "--prompt", 20, "--generate", 10, "--seconds", 0.1, "--json").json
+    assert made["rounds"] >= 3 and made["prompt"]["tokens"] == 20 and made["generate"]["tokens"] == 10
+    assert made["generate"]["tokens_per_second"] == pytest.approx(10 / made["generate"]["seconds"])
+    assert lathe("bench", "decoder", "--prompt", CONTEXT, "--generate", 1).returncode == 2
