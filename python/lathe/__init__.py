@@ -42,6 +42,7 @@ from lathe._lathe import (
     TopKOperation,
     UnaryOperation,
 )
+from lathe._generator import GeneratedToken, Generation, Generator, TokenSequence
 from lathe._gguf import Gguf, GgufTensor
 from lathe._network.builder import Builder, BuilderConfig, OptimizationProfile, Parser
 from lathe._network.control import LoopBody
@@ -109,6 +110,9 @@ __all__ = [
     "ExecutionContext",
     "FillOperation",
     "GatherMode",
+    "GeneratedToken",
+    "Generation",
+    "Generator",
     "Gguf",
     "GgufTensor",
     "GridPadding",
@@ -149,6 +153,7 @@ __all__ = [
     "TensorInfo",
     "TensorRef",
     "TimingCache",
+    "TokenSequence",
     "Tokenizer",
     "TopKOperation",
     "Truncation",

@@ -24,4 +24,5 @@ NB_MODULE(_lathe, m) {
   lathe::python::bind_exporters(m);
   lathe::python::bind_tokenizer(m);
   lathe::python::bind_chat_template(m);
+  lathe::python::bind_generator(m);
 }

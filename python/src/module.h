@@ -34,6 +34,7 @@ void bind_exporters(nb::module_& m);
 void bind_gguf(nb::module_& m);
 void bind_tokenizer(nb::module_& m);
 void bind_chat_template(nb::module_& m);
+void bind_generator(nb::module_& m);
 void bind_nn(nb::module_& m);
 
 /// An element type by name. Throws Code::bad_argument.

@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+from gguf import GGUFWriter
 
 import lathe
 from documented import CPP_DOCUMENTS, PYTHON_DOCUMENTS, Called, Declarations, Interface, blocks, headers
@@ -71,11 +72,24 @@ def package():
         yield name, getattr(lathe, name)
 
 
+def write_vocabulary(path):
+    """Writes a GGUF file that has words and no tensors."""
+    file = GGUFWriter(path, "bert")
+    file.add_tokenizer_model("bert")
+    file.add_token_list(["[UNK]", "[CLS]", "[SEP]", "\u2581eat", "ing"])
+    file.add_token_types([3, 3, 3, 1, 1])
+    file.write_header_to_file()
+    file.write_kv_data_to_file()
+    file.write_tensors_to_file()
+    file.close()
+
+
 def test_examples_run_and_make_every_call_of_the_package(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "tests/data/exporter/bert", tmp_path / "checkpoint")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "tokenizer").symlink_to(ROOT / "tests/data/tokenizer")
+    write_vocabulary(tmp_path / "words.gguf")
     text = ""
     with Called() as called:
         for document in PYTHON_DOCUMENTS:

@@ -1,0 +1,211 @@
+// Bindings of generators. Configurations come as dicts with the names of GenerationConfig's members.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <functional>
+#include <limits>
+#include <memory>
+
+#include "interruptible.h"
+#include "lathe/generate.h"
+#include "module.h"
+
+namespace lathe::python {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+/// Calls f(name, member) for all members that a dict may have.
+template <class F>
+void each_member(GenerationConfig& c, F&& f) {
+  f("max_new_tokens", c.max_new_tokens), f("max_length", c.max_length), f("min_length", c.min_length);
+  f("min_new_tokens", c.min_new_tokens), f("eos_token_id", c.eos_token_id), f("stop_strings", c.stop_strings);
+  f("do_sample", c.do_sample), f("temperature", c.temperature), f("top_k", c.top_k), f("top_p", c.top_p);
+  f("min_p", c.min_p), f("typical_p", c.typical_p), f("seed", c.seed);
+  f("repetition_penalty", c.repetition_penalty), f("presence_penalty", c.presence_penalty);
+  f("frequency_penalty", c.frequency_penalty), f("no_repeat_ngram_size", c.no_repeat_ngram_size);
+  f("dry_multiplier", c.dry.multiplier), f("dry_base", c.dry.base);
+  f("dry_allowed_length", c.dry.allowed_length), f("dry_penalty_last_n", c.dry.last_n);
+  f("dry_sequence_breakers", c.dry.sequence_breakers), f("logit_bias", c.logit_bias);
+  f("bad_words_ids", c.bad_words_ids), f("suppress_tokens", c.suppress_tokens);
+  f("begin_suppress_tokens", c.begin_suppress_tokens), f("forced_bos_token_id", c.forced_bos_token_id);
+  f("forced_eos_token_id", c.forced_eos_token_id);
+}
+
+GenerationConfig config_from(GenerationConfig c, const nb::dict& given) {
+  each_member(c, [&]<class T>(const char* name, T& member) {
+    if (given.contains(name))
+      member = argument<T>(given[name], (std::string("a ") + name + " as GenerationConfig has it").c_str());
+  });
+  return c;
+}
+
+nb::dict to_python(GenerationConfig c) {
+  nb::dict d;
+  each_member(c, [&](const char* name, const auto& member) { d[name] = nb::cast(member); });
+  return d;
+}
+
+nb::dict to_python(const GeneratedToken& t) {
+  nb::dict d;
+  d["token"] = t.token;
+  d["text"] = t.text;
+  d["logprob"] = t.logprob;
+  nb::list top;
+  for (const TokenLogprob& l : t.top) top.append(nb::make_tuple(l.token, l.logprob));
+  d["top"] = top;
+  d["finish_reason"] = std::string(name_of(t.finish_reason));
+  return d;
+}
+
+template <class T>
+nb::object view_of(std::span<T> s) {
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(s.data(), {s.size()}, nb::handle()),
+                  nb::rv_policy::reference);
+}
+
+/// A Generation and the control that Ctrl-C cancels.
+struct Answer {
+  Answer(const Generator& g, TokenSequence s, GenerationRequest r)
+      : control(std::make_unique<RunControl>()), generation([&] {
+          r.control = control.get();
+          return g.generate(std::move(s), std::move(r));
+        }()) {}
+
+  nb::object next() {
+    std::optional<GeneratedToken> t;
+    calls->call(control.get(), [&](RunControl*) { t = generation.next(); });
+    return t ? nb::object(to_python(*t)) : nb::none();
+  }
+
+  std::unique_ptr<RunControl> control;
+  Generation generation;
+  std::unique_ptr<Interruptible> calls = std::make_unique<Interruptible>();
+};
+
+Answer generate(const Generator& g, const TokenSequence& s, const nb::dict& config, bool logprobs,
+                size_t top_logprobs, uint32_t answer, bool ignore_eos, nb::object processor,
+                nb::object criterion) {
+  GenerationRequest r{.config = config_from(g.defaults(), config),
+                      .logprobs = logprobs,
+                      .top_logprobs = top_logprobs,
+                      .answer = answer,
+                      .ignore_eos = ignore_eos};
+  if (!processor.is_none())
+    r.logits_processor = [processor](std::span<const int32_t> tokens, std::span<float> logits) {
+      const nb::gil_scoped_acquire lock;
+      processor(view_of(tokens), view_of(logits));
+    };
+  if (!criterion.is_none())
+    r.stopping_criterion = [criterion](std::span<const int32_t> tokens) {
+      const nb::gil_scoped_acquire lock;
+      return nb::cast<bool>(nb::bool_(criterion(view_of(tokens))));
+    };
+  return Answer(g, s, std::move(r));
+}
+
+GeneratorOptions options(int threads, std::string isa, int64_t context_length, int64_t prompt_piece,
+                         bool untrusted) {
+  GeneratorOptions o;
+  o.build.threads = threads;
+  o.build.isa = std::move(isa);
+  o.build.load.untrusted = untrusted;
+  o.context_length = context_length;
+  o.prompt_piece = prompt_piece;
+  return o;
+}
+
+template <Generator (*open)(const std::filesystem::path&, const GeneratorOptions&)>
+Generator opened(const std::filesystem::path& path, int threads, std::string isa, int64_t context_length,
+                 int64_t prompt_piece, bool untrusted) {
+  std::optional<Generator> made;
+  Interruptible().call(nullptr, [&](RunControl* control) {
+    GeneratorOptions o = options(threads, std::move(isa), context_length, prompt_piece, untrusted);
+    o.build.control = control;
+    made = open(path, o);
+  });
+  return *made;
+}
+
+}  // namespace
+
+void bind_generator(nb::module_& m) {
+  nb::class_<TokenSequence>(m, "TokenSequence", "The native half of lathe.TokenSequence.")
+      .def("tokens", [](const TokenSequence& s) { return Ids(s.tokens().begin(), s.tokens().end()); })
+      .def("size", &TokenSequence::size)
+      .def("cached", &TokenSequence::cached)
+      .def("append", [](TokenSequence& s, const Ids& ids) { s.append(ids); })
+      .def("fork", &TokenSequence::fork)
+      .def("rewind", &TokenSequence::rewind)
+      .def("assign", [](TokenSequence& s, const Ids& ids) { s.assign(ids); })
+      .def("memory", [](const TokenSequence& s) { return std::pair(s.memory().own, s.memory().shared); })
+      .def("save", &TokenSequence::save, nb::call_guard<nb::gil_scoped_release>());
+  nb::class_<Answer>(m, "Generation", "The native half of lathe.Generation.")
+      .def("next", &Answer::next)
+      .def("sequence", [](const Answer& a) { return a.generation.sequence(); })
+      .def("finish_reason",
+           [](const Answer& a) { return std::string(name_of(a.generation.finish_reason())); })
+      .def("usage", [](const Answer& a) {
+        const GenerationUsage u = a.generation.usage();
+        nb::dict d;
+        d["prompt_tokens"] = u.prompt_tokens;
+        d["cached_tokens"] = u.cached_tokens;
+        d["generated_tokens"] = u.generated_tokens;
+        d["prompt_seconds"] = u.prompt_seconds;
+        d["generate_seconds"] = u.generate_seconds;
+        return d;
+      });
+  nb::class_<Generator>(m, "Generator", "The native half of lathe.Generator, which describes its methods.")
+      .def_static("open", &opened<&Generator::open>)
+      .def_static("load", &opened<&Generator::load>)
+      .def("save", &Generator::save, nb::call_guard<nb::gil_scoped_release>())
+      .def("has_tokenizer", &Generator::has_tokenizer)
+      .def("tokenizer", &Generator::tokenizer, nb::rv_policy::copy)
+      .def("has_chat_template", &Generator::has_chat_template)
+      .def("chat_template", &Generator::chat_template, nb::rv_policy::copy)
+      .def("defaults", [](const Generator& g) { return to_python(g.defaults()); })
+      .def_static("members", [] { return nb::list(to_python(GenerationConfig()).keys()); })
+      .def("threads", [](const Generator& g) { return g.engine().threads(); })
+      .def("vocabulary_size", &Generator::vocabulary_size)
+      .def("context_length", &Generator::context_length)
+      .def("encode",
+           [](const Generator& g, const std::string& text, bool special) { return g.encode(text, special); })
+      .def("sequence", [](const Generator& g, const Ids& ids) { return g.sequence(ids); })
+      .def("load_sequence", &Generator::load_sequence, nb::call_guard<nb::gil_scoped_release>())
+      .def("generate", &generate, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+           nb::arg().none(), nb::arg().none())
+      .def(
+          "compute",
+          [](const Generator& g, TokenSequence& s, nb::object visit) {
+            std::function<void(int64_t, std::span<const float>)> each;
+            if (!visit.is_none())
+              each = [&](int64_t position, std::span<const float> logits) {
+                const nb::gil_scoped_acquire lock;
+                visit(position, view_of(logits));
+              };
+            Interruptible().call(nullptr, [&](RunControl* control) { g.compute(s, each, control); });
+          },
+          nb::arg(), nb::arg().none())
+      .def("score",
+           [](const Generator& g, const Ids& ids) {
+             std::vector<float> made;
+             Interruptible().call(nullptr, [&](RunControl* control) { made = g.score(ids, control); });
+             return made;
+           })
+      .def("memory", [](const Generator& g, int64_t sequences, int64_t length, int64_t running) {
+        const GeneratorMemory memory = g.memory(sequences, length, running);
+        nb::dict d;
+        d["weights"] = memory.weights;
+        d["context"] = memory.context;
+        d["sequences"] = memory.sequences;
+        d["total"] = memory.total();
+        return d;
+      });
+}
+
+}  // namespace lathe::python
