@@ -118,10 +118,11 @@ struct GeneratedToken {
   /// Text that is certain by now: never a part of a character, nothing that may belong to a stop string. The
   /// texts of all tokens together are the answer, without special tokens.
   std::string text;
-  float logprob = 0;  // logarithm of the probability that the model gives it, before any processing; with
-                      // GenerationRequest::logprobs
+  /// The logarithm of the probability that the model gives it, before any processing, where
+  /// GenerationRequest::logprobs asks for it.
+  float logprob = 0;
   std::vector<TokenLogprob> top;  // the likeliest tokens in its place, with GenerationRequest::top_logprobs
-  FinishReason finish_reason = FinishReason::none;  // of the last token: why the text ends
+  FinishReason finish_reason = FinishReason::none;  // why the text ends, if this is the last token
 };
 
 /// Says how a sequence is continued.
@@ -146,7 +147,7 @@ struct GenerationRequest {
 /// Counts what an answer took.
 struct GenerationUsage {
   int64_t prompt_tokens = 0;     // tokens in front of the answer
-  int64_t cached_tokens = 0;     // of these, computed before
+  int64_t cached_tokens = 0;     // those of the prompt that were computed before
   int64_t generated_tokens = 0;  // tokens of the answer
   double prompt_seconds = 0;     // from the beginning to the first token
   double generate_seconds = 0;   // from there on
@@ -181,21 +182,27 @@ class LATHE_API Generation {
   /// Goes from token to token.
   class iterator {
    public:
-    using iterator_category = std::input_iterator_tag;
-    using value_type = GeneratedToken;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const GeneratedToken*;
-    using reference = const GeneratedToken&;
+    using iterator_category = std::input_iterator_tag;  // it goes forward, once
+    using value_type = GeneratedToken;                  // type of what it points to
+    using difference_type = std::ptrdiff_t;             // type of distances
+    using pointer = const GeneratedToken*;              // type of operator->
+    using reference = const GeneratedToken&;            // type of operator*
+    /// Makes an iterator at the end.
     iterator() = default;
     /// Computes the first token.
     explicit iterator(Generation& g) : answer_(&g), now_(g.next()) {}
+    /// Returns the token.
     reference operator*() const { return *now_; }
+    /// Returns the token's address.
     pointer operator->() const { return &*now_; }
+    /// Computes the next token.
     iterator& operator++() {
       now_ = answer_->next();
       return *this;
     }
+    /// Computes the next token.
     void operator++(int) { ++*this; }
+    /// Returns whether the text has ended.
     bool operator==(std::default_sentinel_t) const { return !now_; }
 
    private:

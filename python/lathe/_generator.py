@@ -124,7 +124,7 @@ class Generation:
 
     @property
     def usage(self) -> dict[str, Union[int, float]]:
-        """What it took by now: `prompt_tokens`, of which `cached_tokens` were known, `generated_tokens`, and seconds."""
+        """The tokens and seconds that it took by now: `prompt_tokens`, of which `cached_tokens` were known, `generated_tokens`, …."""
         return self._native.usage()
 
 
@@ -165,7 +165,7 @@ class Generator:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """What `generate` does without other words: generation_config.json, by the names of its arguments."""
+        """The settings that `generate` uses without others: generation_config.json, by the names of its arguments."""
         return self._native.defaults()
 
     @property
@@ -214,7 +214,7 @@ class Generator:
         are, and `stopping_criterion(tokens)` ends the text; both arrays live for the call only. Raises TypeError for other names,
         `lathe.Error` E6001 (bad_argument), and while it is iterated E4106 (run_state_full) for a prompt beyond the context."""
         sequence = prompt if isinstance(prompt, TokenSequence) else self.sequence(prompt)
-        known = self._native.members()
+        known = _lathe.generation_members()
         for name in config:
             if name not in known:
                 near = difflib.get_close_matches(name, known, 1)

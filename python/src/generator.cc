@@ -135,50 +135,75 @@ Generator opened(const std::filesystem::path& path, int threads, std::string isa
 }  // namespace
 
 void bind_generator(nb::module_& m) {
-  nb::class_<TokenSequence>(m, "TokenSequence", "The native half of lathe.TokenSequence.")
-      .def("tokens", [](const TokenSequence& s) { return Ids(s.tokens().begin(), s.tokens().end()); })
-      .def("size", &TokenSequence::size)
-      .def("cached", &TokenSequence::cached)
-      .def("append", [](TokenSequence& s, const Ids& ids) { s.append(ids); })
-      .def("fork", &TokenSequence::fork)
-      .def("rewind", &TokenSequence::rewind)
-      .def("assign", [](TokenSequence& s, const Ids& ids) { s.assign(ids); })
-      .def("memory", [](const TokenSequence& s) { return std::pair(s.memory().own, s.memory().shared); })
-      .def("save", &TokenSequence::save, nb::call_guard<nb::gil_scoped_release>());
-  nb::class_<Answer>(m, "Generation", "The native half of lathe.Generation.")
-      .def("next", &Answer::next)
-      .def("sequence", [](const Answer& a) { return a.generation.sequence(); })
-      .def("finish_reason",
-           [](const Answer& a) { return std::string(name_of(a.generation.finish_reason())); })
-      .def("usage", [](const Answer& a) {
-        const GenerationUsage u = a.generation.usage();
-        nb::dict d;
-        d["prompt_tokens"] = u.prompt_tokens;
-        d["cached_tokens"] = u.cached_tokens;
-        d["generated_tokens"] = u.generated_tokens;
-        d["prompt_seconds"] = u.prompt_seconds;
-        d["generate_seconds"] = u.generate_seconds;
-        return d;
-      });
+  const auto free = nb::call_guard<nb::gil_scoped_release>();
+  nb::class_<TokenSequence>(m, "TokenSequence",
+                            "The native half of lathe.TokenSequence, which describes its methods.")
+      .def(
+          "tokens", [](const TokenSequence& s) { return Ids(s.tokens().begin(), s.tokens().end()); },
+          "Returns the tokens.")
+      .def("size", &TokenSequence::size, "Returns the number of tokens.")
+      .def("cached", &TokenSequence::cached, "Returns the number of tokens that were computed.")
+      .def(
+          "append", [](TokenSequence& s, const Ids& ids) { s.append(ids); }, nb::arg("tokens"),
+          "Appends tokens.")
+      .def("fork", &TokenSequence::fork, "Returns a copy.")
+      .def("rewind", &TokenSequence::rewind, nb::arg("size"), "Drops the tokens behind the first ones.")
+      .def(
+          "assign", [](TokenSequence& s, const Ids& ids) { s.assign(ids); }, nb::arg("tokens"),
+          "Makes these its tokens.")
+      .def(
+          "memory", [](const TokenSequence& s) { return std::pair(s.memory().own, s.memory().shared); },
+          "Returns the bytes that are its own, and those that it shares.")
+      .def("save", &TokenSequence::save, nb::arg("path"), free, "Writes it into a file.");
+  nb::class_<Answer>(m, "Generation", "The native half of lathe.Generation, which describes its methods.")
+      .def("next", &Answer::next, "Returns the next token as a dict, or None.")
+      .def(
+          "sequence", [](const Answer& a) { return a.generation.sequence(); }, "Returns the sequence by now.")
+      .def(
+          "finish_reason", [](const Answer& a) { return std::string(name_of(a.generation.finish_reason())); },
+          "Returns why the text ended.")
+      .def(
+          "usage",
+          [](const Answer& a) {
+            const GenerationUsage u = a.generation.usage();
+            nb::dict d;
+            d["prompt_tokens"] = u.prompt_tokens;
+            d["cached_tokens"] = u.cached_tokens;
+            d["generated_tokens"] = u.generated_tokens;
+            d["prompt_seconds"] = u.prompt_seconds;
+            d["generate_seconds"] = u.generate_seconds;
+            return d;
+          },
+          "Returns what it took, as a dict.");
+  m.def(
+      "generation_members", [] { return nb::list(to_python(GenerationConfig()).keys()); },
+      "Returns the names of what GenerationConfig has.");
   nb::class_<Generator>(m, "Generator", "The native half of lathe.Generator, which describes its methods.")
-      .def_static("open", &opened<&Generator::open>)
-      .def_static("load", &opened<&Generator::load>)
-      .def("save", &Generator::save, nb::call_guard<nb::gil_scoped_release>())
-      .def("has_tokenizer", &Generator::has_tokenizer)
-      .def("tokenizer", &Generator::tokenizer, nb::rv_policy::copy)
-      .def("has_chat_template", &Generator::has_chat_template)
-      .def("chat_template", &Generator::chat_template, nb::rv_policy::copy)
-      .def("defaults", [](const Generator& g) { return to_python(g.defaults()); })
-      .def_static("members", [] { return nb::list(to_python(GenerationConfig()).keys()); })
-      .def("threads", [](const Generator& g) { return g.engine().threads(); })
-      .def("vocabulary_size", &Generator::vocabulary_size)
-      .def("context_length", &Generator::context_length)
-      .def("encode",
-           [](const Generator& g, const std::string& text, bool special) { return g.encode(text, special); })
-      .def("sequence", [](const Generator& g, const Ids& ids) { return g.sequence(ids); })
-      .def("load_sequence", &Generator::load_sequence, nb::call_guard<nb::gil_scoped_release>())
-      .def("generate", &generate, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-           nb::arg().none(), nb::arg().none())
+      .def_static("open", &opened<&Generator::open>, nb::arg("path"), nb::arg("threads"), nb::arg("isa"),
+                  nb::arg("context_length"), nb::arg("prompt_piece"), nb::arg("untrusted"), "Opens a model.")
+      .def_static("load", &opened<&Generator::load>, nb::arg("path"), nb::arg("threads"), nb::arg("isa"),
+                  nb::arg("context_length"), nb::arg("prompt_piece"), nb::arg("untrusted"), "Opens a plan.")
+      .def("save", &Generator::save, nb::arg("path"), free, "Writes a plan.")
+      .def("has_tokenizer", &Generator::has_tokenizer, "Returns whether there is a tokenizer.")
+      .def("tokenizer", &Generator::tokenizer, nb::rv_policy::copy, "Returns the tokenizer.")
+      .def("has_chat_template", &Generator::has_chat_template, "Returns whether there is a chat template.")
+      .def("chat_template", &Generator::chat_template, nb::rv_policy::copy, "Returns the chat template.")
+      .def(
+          "defaults", [](const Generator& g) { return to_python(g.defaults()); },
+          "Returns the model's defaults as a dict.")
+      .def("vocabulary_size", &Generator::vocabulary_size, "Returns the number of tokens that logits have.")
+      .def("context_length", &Generator::context_length, "Returns the greatest length of a sequence.")
+      .def(
+          "encode",
+          [](const Generator& g, const std::string& text, bool special) { return g.encode(text, special); },
+          nb::arg("text"), nb::arg("special_tokens"), "Returns the tokens of a text.")
+      .def(
+          "sequence", [](const Generator& g, const Ids& ids) { return g.sequence(ids); }, nb::arg("tokens"),
+          "Returns a sequence of tokens.")
+      .def("load_sequence", &Generator::load_sequence, nb::arg("path"), free, "Reads a saved sequence.")
+      .def("generate", &generate, nb::arg("sequence"), nb::arg("config"), nb::arg("logprobs"),
+           nb::arg("top_logprobs"), nb::arg("answer"), nb::arg("ignore_eos"),
+           nb::arg("logits_processor").none(), nb::arg("stopping_criterion").none(), "Begins an answer.")
       .def(
           "compute",
           [](const Generator& g, TokenSequence& s, nb::object visit) {
@@ -190,22 +215,27 @@ void bind_generator(nb::module_& m) {
               };
             Interruptible().call(nullptr, [&](RunControl* control) { g.compute(s, each, control); });
           },
-          nb::arg(), nb::arg().none())
-      .def("score",
-           [](const Generator& g, const Ids& ids) {
-             std::vector<float> made;
-             Interruptible().call(nullptr, [&](RunControl* control) { made = g.score(ids, control); });
-             return made;
-           })
-      .def("memory", [](const Generator& g, int64_t sequences, int64_t length, int64_t running) {
-        const GeneratorMemory memory = g.memory(sequences, length, running);
-        nb::dict d;
-        d["weights"] = memory.weights;
-        d["context"] = memory.context;
-        d["sequences"] = memory.sequences;
-        d["total"] = memory.total();
-        return d;
-      });
+          nb::arg("sequence"), nb::arg("visit").none(), "Computes what a sequence lacks.")
+      .def(
+          "score",
+          [](const Generator& g, const Ids& ids) {
+            std::vector<float> made;
+            Interruptible().call(nullptr, [&](RunControl* control) { made = g.score(ids, control); });
+            return made;
+          },
+          nb::arg("tokens"), "Returns the log probabilities of tokens.")
+      .def(
+          "memory",
+          [](const Generator& g, int64_t sequences, int64_t length, int64_t running) {
+            const GeneratorMemory memory = g.memory(sequences, length, running);
+            nb::dict d;
+            d["weights"] = memory.weights;
+            d["context"] = memory.context;
+            d["sequences"] = memory.sequences;
+            d["total"] = memory.total();
+            return d;
+          },
+          nb::arg("sequences"), nb::arg("length"), nb::arg("running"), "Returns bytes by kind.");
 }
 
 }  // namespace lathe::python
