@@ -333,6 +333,52 @@ std::optional<Continued> continued(const View& view, ValueId v) {
   return Continued{concat->inputs[0], concat->inputs[1]};
 }
 
+/// Returns what an updated KV cache, an output of the graph, consists of: the cache, an input, and new rows.
+std::optional<Continued> parts_of_updated(const View& view, ValueId updated) {
+  if (view.rank(updated) != 4 || !view.graph().is_output(updated)) return std::nullopt;
+  Continued parts;
+  if (const Node* const concat = view.made_by(updated, "Concat")) {
+    const auto axis = concat->attributes.get<int64_t>("axis", 0);
+    if (concat->inputs.size() != 2 || (axis != 2 && axis != -2)) return std::nullopt;
+    parts = {concat->inputs[0], concat->inputs[1]};
+  } else if (const Node* const attention = view.made_by(updated, "Attention")) {
+    const size_t i = attention->outputs[0] == updated ? 0 : attention->outputs[1] == updated ? 1 : 2;
+    if (i == 0 || attention->inputs.size() < 6) return std::nullopt;
+    parts = {attention->inputs[i + 3], attention->inputs[i]};
+  }
+  if (parts.past == no_id || !view.graph().value(parts.past).is_input || view.rank(parts.fresh) != 4)
+    return std::nullopt;
+  return parts;
+}
+
+/// Computes the sizes of an updated KV cache from those of its parts, so that masks, which are made for its
+/// length, do not wait for it. The anchor is the Shape.
+std::optional<Patch> sizes_of_updated(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const std::optional<Continued> parts = parts_of_updated(view, n.inputs[0]);
+  if (!parts) return std::nullopt;
+  const auto bound = [&](const char* name, int64_t otherwise) {
+    const auto given = n.attributes.get<int64_t>(name, otherwise);
+    return std::clamp<int64_t>(given < 0 ? given + 4 : given, 0, 4);
+  };
+  const int64_t start = bound("start", 0), end = bound("end", 4);
+  if (start > 2 || end < 3) return std::nullopt;
+  Patch p("the sizes of keys or values follow from those of earlier calls and the new ones");
+  Attributes range;
+  range.set("start", start);
+  range.set("end", end);
+  const ValueId past = p.add("Shape", {parts->past}, range);
+  ValueId fresh = p.add("Shape", {parts->fresh}, range);
+  if (end - start > 1) {
+    std::vector<int64_t> grows(static_cast<size_t>(end - start), 0);
+    grows[static_cast<size_t>(2 - start)] = 1;
+    fresh = p.add("Mul", {fresh, p.add_constant("grows", ints(grows))});
+  }
+  p.replace_uses(n.outputs[0], p.add("Add", {past, fresh}));
+  p.remove(id);
+  return p;
+}
+
 /// Keys and values that are appended to a KV cache: Attention concatenates them itself, and reads each once.
 /// Causality and windows depend on the positions of queries, which a KV cache would shift.
 std::optional<Patch> past(const View& view, NodeId id) {
@@ -375,6 +421,11 @@ void pass_recognize_attention(PassList& all) {
                  .level = OptimizationLevel::extended,
                  .anchors = {"Attention"},
                  .propose = no_transposes});
+  all.push_back({.name = "recognize-attention-sizes",
+                 .description = "computes the sizes of an updated KV cache from those of its parts",
+                 .level = OptimizationLevel::extended,
+                 .anchors = {"Shape"},
+                 .propose = sizes_of_updated});
   all.push_back({.name = "recognize-attention-past",
                  .description = "lets Attention put its keys and values behind those of earlier calls",
                  .level = OptimizationLevel::extended,

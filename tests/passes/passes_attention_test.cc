@@ -102,6 +102,24 @@ TEST(Attention, KeysBehindThoseOfEarlierCalls) {
   }
 }
 
+TEST(Attention, SizesOfAnUpdatedCacheComeFromItsParts) {
+  const std::string head =
+      "(float[1,4,n,8] q, float[1,2,n,8] k, float[1,2,n,8] v, float[1,2,p,8] pk, float[1,2,p,8] pv) => "
+      "(float[1,4,n,8] y, float[1,2,t,8] nk, float[1,2,t,8] nv, int64[d] z) { "
+      "nk = Concat<axis=2>(pk, k) nv = Concat<axis=2>(pv, v) ";
+  // Attention takes the Concat in, although something asks for its length.
+  EXPECT_EQ(found(head + "z = Shape<start=2, end=3>(nk) y = Attention(q, nk, nv) }"),
+            "Shape Shape Add Attention");
+  EXPECT_EQ(found(head + "z = Shape(nk) y = Attention(q, nk, nv) }"), "Shape Shape Mul Add Attention");
+  EXPECT_EQ(optimized(head + "z = Shape(nk) y = Attention(q, nk, nv) }", OptimizationLevel::all,
+                      {"-recognize-attention-sizes"}),
+            "Concat Concat Shape Attention");
+  // Other Concats are left alone.
+  EXPECT_EQ(found("(float[1,2,n,8] a, float[1,2,m,8] b) => (int64[4] z, float[1,2,t,8] y) { "
+                  "c = Concat<axis=2>(a, b) z = Shape(c) y = Exp(c) }"),
+            "Concat Shape Exp");
+}
+
 TEST(Attention, Masks) {
   const std::string tail = " p = Softmax<axis=-1>(w) y = MatMul(p, v) }";
   EXPECT_EQ(found(qkv + ", float[2,1,1,3] a) => (float[2,2,3,4] y) {" + swap +
