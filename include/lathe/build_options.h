@@ -76,6 +76,14 @@ class TimingCache;
 /// Names an input, and the output that is its next value.
 struct StatePair {
   std::string input, output;  // glob patterns: {"past_key_values.*", "present.*"}
+  /// Type in which keys and values are kept that Attention alone reads and appends to: float32, float16,
+  /// bfloat16, or int8, where the four bytes behind each row are its float32 scale. undefined: the model's.
+  /// Throws Code::build_bad_state for states that are made or read otherwise.
+  DataType type = DataType::undefined;
+  /// Number of indices along its axis that a block of memory has, for states to which Attention appends:
+  /// blocks are taken as a state grows, and clones of it share them. 0: the memory is in one piece, as that
+  /// of other states is.
+  int64_t block = 0;
 };
 
 /// Holds the options of Engine::build; Engine::load and deserialize read some of them. A plain value, checked

@@ -35,8 +35,9 @@ class State;
 using NamedStates = std::map<std::string, State, std::less<>>;
 
 /// A tensor that runs read and change in place. One that grows along an axis has address space for its
-/// capacity, and takes pages of memory as it grows: its elements are a strided view of that space. Copies of
-/// the object share the memory; clone() copies it. One run at a time may use it, and nothing else meanwhile.
+/// capacity, and takes pages of memory as it grows: its elements are a strided view of that space. Or it
+/// takes blocks (StatePair::block), which clones share until one of them writes there. Copies of the object
+/// share the memory; clone() copies it. One run at a time may use it, and nothing else meanwhile.
 /// TensorRT-LLM: KVCacheManager; onnxruntime-genai: past_present_share_buffer.
 class LATHE_API State {
  public:
@@ -75,11 +76,16 @@ class LATHE_API State {
   int64_t length() const;
   /// Returns the greatest length; 0 if no axis grows.
   int64_t capacity() const;
-  /// Returns the number of elements from one index of each axis to the next.
+  /// Returns the number of indices along the axis that a block of its memory has (StatePair::block); 0: its
+  /// memory is in one piece.
+  int64_t block() const;
+  /// Returns the number of elements from one index of each axis to the next. Throws bad_argument for a state
+  /// in blocks.
   Shape strides() const;
-  /// Returns the address of the first element.
+  /// Returns the address of the first element. Throws bad_argument for a state in blocks.
   void* data() const;
-  /// Returns the bytes of memory that its elements take now, without the address space behind them.
+  /// Returns the bytes of memory that its elements take now, without the address space behind them; those of
+  /// whole blocks, which clones may share.
   uint64_t bytes() const;
   /// Returns a dense copy.
   Tensor tensor() const;

@@ -433,7 +433,7 @@ def build_options(
     precision: Literal["float32", "bfloat16", "bf16"] = "float32",
     numerics: Literal["normal", "strict"] = "normal",
     profiles: Optional[Mapping[str, Mapping[str, ShapeRange]]] = None,
-    states: Union[str, Mapping[str, str], None] = None,
+    states: Union[str, Mapping[str, Union[str, tuple[str, str, int]]], None] = None,
     state_capacity: int = 2048,
     refit: bool = False,
     portable: bool = True,
@@ -467,7 +467,8 @@ def build_options(
     options.set_profiles(
         {name: {input: tuple(map(tuple, ranges)) for input, ranges in one.items()} for name, one in (profiles or {}).items()}
     )
-    options.set_states([(states, "")] if isinstance(states, str) else list((states or {}).items()))
+    pairs = {states: ""} if isinstance(states, str) else states or {}
+    options.set_states([(name, to, "", 0) if isinstance(to, str) else (name, *to) for name, to in pairs.items()])
     options.state_capacity = state_capacity
     options.passes = passes.split(",") if isinstance(passes, str) else list(passes)
     options.allow_reference = allow_reference
@@ -518,7 +519,8 @@ def build(
         numerics: "strict" gives each item of a batch the bits that it would have alone.
         profiles: the shapes that inputs may have, {"default": {"x": (min, opt, max)}}; others are refused, E4002.
         states: inputs that stay where they are from run to run, with the outputs that are their next values, as shell
-            patterns: {"past_key_values.*": "present.*"}; "auto" finds them by names and types. See `State`.
+            patterns: {"past_key_values.*": "present.*"}; "auto" finds them by names and types. Keys and values that Attention
+            appends may be kept in another type and in blocks: {"past_*": ("present_*", "int8", 64)}. See `State`.
         state_capacity: the greatest length of states that grow.
         refit: weights may be exchanged later; no pass depends on their values.
         portable: a saved plan also opens on processors that lack the instructions it was built for; False makes it

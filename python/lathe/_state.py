@@ -62,6 +62,11 @@ class State:
         return self._state.length
 
     @property
+    def block(self) -> int:
+        """The number of indices along the axis that a block of its memory has; 0: its memory is in one piece."""
+        return self._state.block
+
+    @property
     def capacity(self) -> int:
         """The greatest length; 0 if no axis grows."""
         return self._state.capacity

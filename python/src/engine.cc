@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
@@ -189,10 +190,17 @@ void set_profiles(BuildOptions& o, const nb::dict& profiles) {
   }
 }
 
-/// [(input, output)], glob patterns.
-void set_states(BuildOptions& o, const std::vector<std::pair<std::string, std::string>>& states) {
+/// [(input, output, element type or "", indices of a block)], the first two glob patterns.
+void set_states(BuildOptions& o,
+                const std::vector<std::tuple<std::string, std::string, std::string, int64_t>>& states) {
   o.states.clear();
-  for (const auto& [input, output] : states) o.states.push_back({input, output});
+  for (const auto& [input, output, name, block] : states) {
+    const auto type = name.empty() ? std::optional(DataType::undefined) : data_type_from(name);
+    if (!type)
+      throw Error(Code::build_bad_option, "build", "a state of float32, float16, bfloat16 or int8",
+                  "'" + name + "'");
+    o.states.push_back({input, output, *type, block});
+  }
 }
 
 nb::dict create_states(const PooledEngine& e, const std::map<std::string, int64_t>& sizes, int64_t capacity) {

@@ -24,6 +24,7 @@ void bind_state(nb::module_& m) {
       .def_prop_ro("axis", &State::axis, "The axis that grows, or -1.")
       .def_prop_ro("length", &State::length, "The size along it.")
       .def_prop_ro("capacity", &State::capacity, "The greatest length.")
+      .def_prop_ro("block", &State::block, "The indices along it that a block has, or 0.")
       .def_prop_ro("nbytes", &State::bytes, "The bytes of its elements.")
       .def("tensor", &State::tensor, nb::call_guard<nb::gil_scoped_release>(), "Returns a dense copy.")
       .def("assign", &State::assign, nb::arg("tensor"), nb::call_guard<nb::gil_scoped_release>(),

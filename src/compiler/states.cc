@@ -63,6 +63,8 @@ std::optional<std::string> filled(std::string_view pattern, const std::vector<st
   return next == texts.size() ? std::optional(made) : std::nullopt;
 }
 
+constexpr int64_t max_block = int64_t{1} << 20;
+
 /// Exporters name an input, and the output that is its next value, in these ways.
 constexpr std::pair<std::string_view, std::string_view> usual_names[] = {
     {"past_key_values", "present"},
@@ -104,7 +106,7 @@ bool may_be_state(const Graph& g, ValueId in, ValueId out) {
   return differ <= 1;
 }
 
-void add_usual_pairs(const Graph& g, std::vector<StatePositions>& pairs) {
+void add_usual_pairs(const Graph& g, const StatePair& pair, std::vector<StatePositions>& pairs) {
   for (size_t i = 0; i < g.inputs().size(); ++i) {
     const std::string& name = g.value(g.inputs()[i]).name;
     for (const auto& [from, to] : usual_names) {
@@ -114,7 +116,7 @@ void add_usual_pairs(const Graph& g, std::vector<StatePositions>& pairs) {
       if (at == std::string::npos || is_part) continue;
       const size_t o = find(g, g.outputs(), std::string(name).replace(at, from.size(), to));
       if (o == g.outputs().size() || !may_be_state(g, g.inputs()[i], g.outputs()[o])) continue;
-      pairs.emplace_back(i, o);
+      pairs.push_back({i, o, pair.type, pair.block});
       break;
     }
   }
@@ -144,7 +146,93 @@ void join_rest(Graph& g, NodeId id) {
   g.add_node(std::move(rest));
 }
 
-PlanState state_of(Graph& g, size_t input, size_t output, int64_t capacity) {
+/// Returns whether the node is an Attention that appends to this cache.
+bool appends_to_cache(const Node& n, ValueId in, ValueId out) {
+  return n.domain.empty() && n.op == "Attention" &&
+         ((n.inputs[4] == in && n.outputs[1] == out) || (n.inputs[5] == in && n.outputs[2] == out));
+}
+
+/// Returns the node, other than this one, that reads elements of the value; null: none. Sizes may be read.
+const Node* other_reader(const Graph& g, ValueId v, NodeId than) {
+  for (const Use& use : g.uses_of(v))
+    if (const Node& n = g.node(use.node); use.node != than && !(n.domain.empty() && n.op == "Shape"))
+      return &n;
+  return nullptr;
+}
+
+/// Lets those who read the sizes of a value see them as they were before its last axis got longer.
+void hide_growth(Graph& g, ValueId v, int64_t by) {
+  const auto rank = static_cast<int64_t>(g.value(v).type.shape->size());
+  for (const Use& use : g.uses_of(v)) {
+    Node& n = g.node(use.node);
+    if (n.op != "Shape") continue;
+    const auto bound = [&](const char* attribute, int64_t otherwise) {
+      const int64_t given = n.attributes.get<int64_t>(attribute, otherwise);
+      return std::clamp<int64_t>(given < 0 ? given + rank : given, 0, rank);
+    };
+    const int64_t count = bound("end", rank) - bound("start", 0);
+    if (bound("end", rank) < rank || count < 1) continue;
+    Tensor change(DataType::int64, {count});
+    std::ranges::fill(change.as<int64_t>(), 0);
+    change.as<int64_t>().back() = -by;
+    const ValueId sizes = n.outputs[0], longer = g.add_value(g.fresh_name(n.name + ".longer"));
+    g.value(longer).type = g.value(sizes).type;
+    n.outputs = {longer};
+    Node add;
+    add.op = "Add";
+    add.name = n.name + ".shorter";
+    add.origin = n.origin;
+    add.inputs = {longer, g.add_constant(g.fresh_name("scale_bytes"), std::move(change))};
+    add.outputs = {sizes};
+    g.add_node(std::move(add));
+  }
+}
+
+/// Changes the type in which the keys or values are kept that an Attention appends to its cache.
+void keep_as(Graph& g, const StatePositions& p) {
+  const ValueId in = g.inputs()[p.input], out = g.outputs()[p.output];
+  const std::string& name = g.value(in).name;
+  const DataType type = p.type;
+  if (type != DataType::float32 && type != DataType::float16 && type != DataType::bfloat16 &&
+      type != DataType::int8)
+    refuse(name, "a state of float32, float16, bfloat16 or int8", std::string(name_of(type)));
+  const NodeId id = g.value(out).producer;
+  const bool scaled = type == DataType::int8;
+  if (id == no_id || !appends_to_cache(g.node(id), in, out) ||
+      g.value(g.node(id).inputs[1]).type.elem != DataType::float32)
+    refuse(name, "keys or values of float32 that Attention appends to its cache",
+           id == no_id ? "a value that no node makes" : "a state that " + g.node(id).op + " makes",
+           "leave the type out for this state");
+  for (ValueId v : {in, out})
+    if (const Node* const other = other_reader(g, v, id))
+      refuse(name, "keys or values that Attention alone reads",
+             g.value(v).name + ", which " + other->name + " (" + other->op + ") reads",
+             "leave the type out for this state");
+  for (ValueId v : {in, out}) {
+    ValueType& t = g.value(v).type;
+    t.elem = type;
+    if (!scaled) continue;
+    t.shape->back() = t.shape->back() + Dim(4);
+    hide_growth(g, v, 4);
+  }
+  if (scaled) g.node(id).attributes.set("scaled_cache", int64_t{1});
+}
+/// Keys and values of one node have one type.
+void check_types(const Graph& g, const std::vector<StatePositions>& pairs) {
+  for (const StatePositions& p : pairs) {
+    const ValueId in = g.inputs()[p.input], out = g.outputs()[p.output];
+    const NodeId id = g.value(out).producer;
+    if (id == no_id || !appends_to_cache(g.node(id), in, out)) continue;
+    const Node& n = g.node(id);
+    if (g.value(n.inputs[4]).type.elem != g.value(n.inputs[5]).type.elem)
+      refuse(g.value(in).name, "keys and values of one type",
+             std::string(name_of(g.value(n.inputs[4]).type.elem)) + " and " +
+                 std::string(name_of(g.value(n.inputs[5]).type.elem)));
+  }
+}
+
+PlanState state_of(Graph& g, const StatePositions& p, int64_t capacity) {
+  const auto [input, output, type, block] = p;
   const ValueId in = g.inputs()[input], out = g.outputs()[output];
   const auto& shape = g.value(in).type.shape;
   const NodeId id = g.value(out).producer;
@@ -166,9 +254,9 @@ PlanState state_of(Graph& g, size_t input, size_t output, int64_t capacity) {
     n.domain = "lathe";
     n.op = "Append";
     n.attributes.set("axis", static_cast<int64_t>(s.axis));
-  } else if (n.domain.empty() && n.op == "Attention" &&
-             ((n.inputs[4] == in && n.outputs[1] == out) || (n.inputs[5] == in && n.outputs[2] == out))) {
+  } else if (appends_to_cache(n, in, out)) {
     grows(2);
+    s.block = block;
   } else if (n.domain == "lathe" && n.op == "UpdateCache" && n.inputs[0] == in) {
     grows(n.attributes.get<int64_t>("axis", 0));
     s.update = Update::write;
@@ -196,10 +284,13 @@ std::vector<StatePositions> state_positions(const Graph& g, const BuildOptions& 
     throw Error(Code::build_bad_option, "build", "a state_capacity of 1 or more",
                 std::to_string(options.state_capacity));
   for (const StatePair& p : options.states) {
+    if (p.block < 0 || p.block > max_block)
+      throw Error(Code::build_bad_option, "build", "blocks of 0 to " + std::to_string(max_block) + " indices",
+                  std::to_string(p.block));
     const size_t before = pairs.size();
     const std::string text = "states " + p.input + (p.output.empty() ? "" : "=" + p.output);
     if (p.output.empty() && p.input == "auto") {
-      add_usual_pairs(g, pairs);
+      add_usual_pairs(g, p, pairs);
     } else {
       for (size_t i = 0; i < g.inputs().size(); ++i) {
         const auto texts = captured(p.input, g.value(g.inputs()[i]).name);
@@ -214,13 +305,13 @@ std::vector<StatePositions> state_positions(const Graph& g, const BuildOptions& 
                  "a tensor, with the type of '" + *name + "' and its sizes but for one",
                  onnx_text(g.value(g.outputs()[o]).type) +
                      describe(g.value(g.outputs()[o]).type.shape.value_or(SymShape())));
-        pairs.emplace_back(i, o);
+        pairs.push_back({i, o, p.type, p.block});
       }
     }
     if (pairs.size() == before) refuse(text, "an input and an output of these names", "none");
   }
   std::set<size_t> inputs, outputs;
-  for (const auto& [i, o] : pairs) {
+  for (const auto& [i, o, type, block] : pairs) {
     if (!inputs.insert(i).second) refuse(g.value(g.inputs()[i]).name, "one output for the input", "two");
     const auto same = std::ranges::count(g.outputs(), g.outputs()[o]);
     if (!outputs.insert(o).second || same > 1)
@@ -231,7 +322,10 @@ std::vector<StatePositions> state_positions(const Graph& g, const BuildOptions& 
 
 std::vector<PlanState> use_states(Graph& g, const std::vector<StatePositions>& pairs, int64_t capacity) {
   std::vector<PlanState> states;
-  for (const auto& [i, o] : pairs) states.push_back(state_of(g, i, o, capacity));
+  for (const StatePositions& p : pairs)
+    if (p.type != DataType::undefined && p.type != g.value(g.inputs()[p.input]).type.elem) keep_as(g, p);
+  check_types(g, pairs);
+  for (const StatePositions& p : pairs) states.push_back(state_of(g, p, capacity));
   return states;
 }
 

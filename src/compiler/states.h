@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
+#include <cstdint>
 #include <vector>
 
 #include "graph/graph.h"
@@ -12,8 +12,12 @@
 
 namespace lathe {
 
-/// Positions of an input and of an output in a graph.
-using StatePositions = std::pair<size_t, size_t>;
+/// An input and an output of a graph that are a state, by their positions, and how it is kept (StatePair).
+struct StatePositions {
+  size_t input = 0, output = 0;
+  DataType type = DataType::undefined;
+  int64_t block = 0;
+};
 
 /// Returns the pairs that the options name, each input and output once. Throws build_bad_state if a pattern
 /// fits nothing, or an input or output is in two pairs.
@@ -21,7 +25,8 @@ std::vector<StatePositions> state_positions(const Graph& graph, const BuildOptio
 
 /// Finds how the outputs are made, in a graph that all other passes are done with. A Concat that makes a
 /// state of its old value becomes lathe.Append. Throws build_bad_state, with the node that makes the output,
-/// if it is not its input with elements appended, written or replaced.
+/// if it is not its input with elements appended, written or replaced, or if it is to be kept in a type that
+/// its node does not take.
 std::vector<PlanState> use_states(Graph& graph, const std::vector<StatePositions>& pairs, int64_t capacity);
 
 /// If the old value of a state is read too late, makes the new one elsewhere and copies it in the end. This

@@ -97,6 +97,13 @@ class Workers {
   virtual void poll() = 0;
 };
 
+/// The memory of a state that grows in blocks. Each is a tensor of the state's shape, but with `rows` indices
+/// along the axis that grows; index i is at index i % rows of block i / rows.
+struct StateBlocks {
+  void* const* data = nullptr;
+  int64_t rows = 0;
+};
+
 /// The interface of a kernel to one execution of its step. One thread uses it; the functions passed to
 /// parallel() run on many.
 class KernelContext : public Workers {
@@ -112,6 +119,10 @@ class KernelContext : public Workers {
   /// memory has, whatever its shape says. What is at one index of the axes before that one is so many indices
   /// apart from the next. 0: the input is dense.
   virtual int64_t capacity(size_t /*i*/) const { return 0; }
+  /// Of such an input whose memory is in blocks: where they are now. Its data() is no address of elements,
+  /// but equals that of the output which is appended to it, and capacity() is no distance in memory. To be
+  /// asked once all outputs are there. Null: the memory is in one piece.
+  virtual const StateBlocks* blocks(size_t /*i*/) const { return nullptr; }
   /// What this kernel's `prepare` made for the step; null if there is none.
   virtual const void* prepared() const { return nullptr; }
   /// Operand `i`, from 1 on, of the program behind a kernel in other memory than the host's.
@@ -176,6 +187,7 @@ struct KernelQuery {
     std::optional<SymShape> shape;
     const Tensor* constant = nullptr;  // the contents, if the builder knows them
     int32_t grows_along = -1;          // of a state that is not dense: its axis (KernelContext::capacity)
+    bool in_blocks = false;            // of such a state: KernelContext::blocks
   };
   std::span<const Operand> inputs;
   std::span<const Operand> outputs;
@@ -262,6 +274,7 @@ struct Kernel {
   bool overwrites = false;
   /// The inputs (bit i) that may be states which are not dense: run asks for KernelContext::capacity.
   uint32_t takes_states = 0;
+  bool takes_blocks = false;  // such states may be in blocks: run asks for KernelContext::blocks
   /// An output that run writes behind an input where that is a state: of its elements only the new ones.
   struct Appended {
     uint8_t input = 0, output = 0;

@@ -28,8 +28,11 @@ Support should_run(const Kernel& k, const void* op, const KernelQuery& r) {
 
 Support supports_states(const Kernel& k, const KernelQuery& r) {
   const auto takes = [&](size_t i) { return i < 32 && (k.takes_states >> i & 1) != 0; };
-  for (size_t i = 0; i < r.inputs.size(); ++i)
+  for (size_t i = 0; i < r.inputs.size(); ++i) {
     if (r.inputs[i].grows_along >= 0 && !takes(i)) return Support::no("reads dense tensors, not a state");
+    if (r.inputs[i].in_blocks && !k.takes_blocks)
+      return Support::no("reads a state in one piece, not in blocks");
+  }
   for (size_t o = 0; o < r.outputs.size(); ++o) {
     const auto appends = [&](const Kernel::Appended& a) {
       return a.output == o && a.input < r.inputs.size() && r.inputs[a.input].grows_along >= 0;

@@ -59,6 +59,7 @@ struct PlanState {
   Update update = Update::copy;
   int32_t axis = -1;     // the one that grows; -1: none does
   int64_t capacity = 0;  // the greatest length along it
+  int64_t block = 0;     // the indices along the axis that a block of its memory has; 0: it is in one piece
 };
 
 struct PlanBody {
@@ -190,6 +191,10 @@ struct Plan {
   /// Returns the axis along which a value of the main graph grows in place; -1 if it is dense.
   int32_t grows_along(const PlanValue& v) const {
     return v.state < 0 ? -1 : states[static_cast<size_t>(v.state)].axis;
+  }
+  /// Returns whether the memory of a value is blocks of a state.
+  bool in_blocks(const PlanValue& v) const {
+    return v.state >= 0 && states[static_cast<size_t>(v.state)].block > 0;
   }
 };
 

@@ -15,7 +15,7 @@ namespace lathe {
 class RunControl;
 
 /// Changes when older readers could misread the file.
-inline constexpr uint32_t plan_version = 15;
+inline constexpr uint32_t plan_version = 16;
 
 /// Writes beside the target and renames: no half-written file is ever seen. Of the arrays those are stored
 /// that runs read; what packed ones were made of, where the plan is portable; and what others were folded

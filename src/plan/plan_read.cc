@@ -70,7 +70,7 @@ class Reader {
     each(p.states(), [&](const format::State* s) {
       plan.states.push_back({s->input(), s->output(),
                              enumerator<PlanState::Update>(s->update(), 4, "an update of a state"), s->axis(),
-                             s->capacity()});
+                             s->capacity(), s->block()});
     });
     each(p.files(),
          [&](const format::Pair* f) { plan.files.emplace_back(text(f->key()), text(f->value())); });

@@ -32,7 +32,8 @@ class Writer {
       return format::CreateBuiltIn(b_, name, static_cast<uint8_t>(w.type), dims, w.checksum);
     });
     const auto states = list(plan.states, [&](const PlanState& s) {
-      return format::CreateState(b_, s.input, s.output, static_cast<uint8_t>(s.update), s.axis, s.capacity);
+      return format::CreateState(b_, s.input, s.output, static_cast<uint8_t>(s.update), s.axis, s.capacity,
+                                 s.block);
     });
     const auto device = b_.CreateString(plan.target.device);
     const auto files = list(plan.files, [&](const auto& f) {

@@ -69,6 +69,7 @@ class Verifier {
     require(grows ? s.axis >= 0 && static_cast<size_t>(s.axis) < before.type.shape->size() && s.capacity > 0
                   : s.axis == -1,
             "the axis and the capacity of a state", which);
+    require(s.block >= 0 && (s.block == 0 || appends), "blocks of a state that is appended to", which);
     const bool written = s.update == PlanState::Update::write || s.update == PlanState::Update::replace;
     require(!written || !late_reader(plan_, s), "a state that is read before it is written", which);
   }

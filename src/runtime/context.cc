@@ -130,10 +130,8 @@ struct Context::Impl {
       std::vector<StateMemory>& run = i.state().states;
       run.resize(taken_);
       for (size_t k = 0; k < taken_; ++k) {
-        const State::Impl& s = *i.states[k];
-        run[k].data = s.memory.get();
-        run[k].capacity = s.capacity;
-        run[k].shape = s.shape;
+        run[k].state = i.states[k].get();
+        run[k].shape = run[k].state->shape;
       }
     }
     StateTurn(const StateTurn&) = delete;
@@ -345,6 +343,12 @@ void Context::bind_state(std::string_view input, const State& state) {
     throw Error(Code::bad_argument, "run", "an input that is a state", "'" + std::string(input) + "'",
                 "name it in the states of the build");
   const std::shared_ptr<State::Impl>& s = StateAccess::impl(state);
+  if (s && s->blocks.rows != at->block)
+    throw Error(Code::run_bad_input, "run",
+                at->block > 0 ? "a state in blocks of " + std::to_string(at->block) : "a state in one piece",
+                s->in_blocks() ? "one in blocks of " + std::to_string(s->blocks.rows) : "one in one piece",
+                "make it with State::create")
+        .at("run", std::string(input), "");
   if (!s || s->axis != at->axis)
     throw Error(Code::run_bad_input, "run",
                 at->axis < 0 ? "a state that keeps its shape"

@@ -244,6 +244,10 @@ uint64_t bytes_of_states(const Program& program, const ShapeKey& key) {
     for (size_t a = 0; a < type.shape->size(); ++a)
       shape.push_back(
           program.growth().evaluate((*type.shape)[a], sizes.now).value_or(key[sizes.first[s.input] + a]));
+    if (s.block > 0) {
+      int64_t& length = shape[static_cast<size_t>(s.axis)];
+      length = (length + s.block - 1) / s.block * s.block;
+    }
     bytes += bytes_for(type.elem, static_cast<size_t>(checked_count(shape, type.elem, "a state")));
   }
   return bytes;

@@ -63,7 +63,12 @@ class StepContext final : public KernelContext {
   int64_t capacity(size_t i) const override {
     if (i >= plan_.inputs.size() || plan_.inputs[i] < 0 || frame_.state_.states.empty()) return 0;
     const PlanValue& v = frame_.graph_.plan->values[static_cast<size_t>(plan_.inputs[i])];
-    return v.state < 0 ? 0 : frame_.state_.states[static_cast<size_t>(v.state)].capacity;
+    return v.state < 0 ? 0 : frame_.state_.states[static_cast<size_t>(v.state)].memory().capacity;
+  }
+  const StateBlocks* blocks(size_t i) const override {
+    if (i >= plan_.inputs.size() || plan_.inputs[i] < 0 || frame_.state_.states.empty()) return nullptr;
+    const PlanValue& v = frame_.graph_.plan->values[static_cast<size_t>(plan_.inputs[i])];
+    return v.state < 0 ? nullptr : frame_.state_.states[static_cast<size_t>(v.state)].memory().blocks;
   }
   const Tensor* packed(size_t i) const override { return step_.packed.empty() ? nullptr : step_.packed[i]; }
   bool wants(size_t i) const override { return i < plan_.outputs.size() && plan_.outputs[i] >= 0; }
@@ -534,8 +539,8 @@ void Frame::report_tap(uint32_t v) {
   Value seen = value(v);
   if (const int32_t axis = state_.program.plan().grows_along(graph_.plan->values[v]); axis >= 0) {
     const Tensor& t = seen.tensor();
-    seen = dense_copy(t.type(), t.shape(), axis, t.data(),
-                      state_.states[static_cast<size_t>(graph_.plan->values[v].state)].capacity);
+    seen = dense_copy(t.type(), t.shape(), axis,
+                      state_.states[static_cast<size_t>(graph_.plan->values[v].state)].memory());
   }
   if (const MemorySpace space = graph_.plan->values[v].memory; space != host_memory) {
     Tensor host(seen.tensor().type(), seen.tensor().shape());

@@ -19,14 +19,15 @@
 #include "runtime/profile_reserve.h"
 #include "runtime/profiler.h"
 #include "runtime/scratch.h"
+#include "runtime/state_impl.h"
 
 namespace lathe {
 
-/// The memory of a state in one run.
+/// A state in one run.
 struct StateMemory {
-  void* data = nullptr;
-  int64_t capacity = 0;  // of a state that grows: the indices along its axis
-  Shape shape;           // before the run; after it, that of the new value
+  State::Impl* state = nullptr;
+  Shape shape;  // before the run; after it, that of the new value
+  GrowingMemory memory() const { return state->growing(); }
 };
 
 /// The state that all frames of a context share. Used by one thread.
@@ -147,7 +148,7 @@ class Frame {
   void finish(std::span<const Tensor> bound);
   void finish_output(size_t i, const Tensor* bound);
   void finish_state(size_t i);
-  void check_state(size_t state, const Shape& shape) const;
+  void make_room_in_state(size_t state, const Shape& shape) const;
   void release(Block& b, MemorySpace space);
   void release_blocks();
   bool tapped() const { return !taps_.empty() && state_.tap; }

@@ -8,8 +8,6 @@
 namespace lathe {
 namespace {
 
-constexpr size_t max_cached_memory_plans = 8;
-
 bool overlaps(const Tensor& a, const Tensor& b) {
   const auto *x = static_cast<const char*>(a.data()), *y = static_cast<const char*>(b.data());
   return x < y + b.bytes() && y < x + a.bytes();
@@ -51,7 +49,7 @@ MemoryPlan& Frame::find_memory_plan() {
         without_reuse.place_as(reserved_->peak))
       made = std::move(without_reuse);
   made.last_used = clock_;
-  if (memory_plans_.size() < max_cached_memory_plans)
+  if (memory_plans_.size() < kept_memory_plans)
     oldest = memory_plans_.emplace_back(std::make_unique<MemoryPlan>(std::move(made))).get();
   else
     *oldest = std::move(made);
@@ -208,8 +206,8 @@ Tensor& Frame::bind(uint32_t v, DataType type, const Shape& shape) {
     data = arenas_[space].data() + slot.offset;
   } else if (slot.place == Slot::Place::state) {
     const auto state = static_cast<size_t>(graph_.state[v]);
-    check_state(state, shape);
-    data = state_.states[state].data;
+    make_room_in_state(state, shape);
+    data = state_.states[state].state->address();
   } else if (slot.place == Slot::Place::output && fits) {
     data = output_memory_[static_cast<size_t>(graph_.output[slot.home])] + slot.offset;
   } else if (slot.place == Slot::Place::alias && value(slot.home).is_tensor()) {
@@ -233,8 +231,8 @@ Tensor& Frame::bind(uint32_t v, DataType type, const Shape& shape) {
   return t;
 }
 
-/// Refuses the shape of a new value that its state has no memory for.
-void Frame::check_state(size_t state, const Shape& shape) const {
+/// Refuses the shape of a new value that its state has no memory for, and takes the blocks that it needs.
+void Frame::make_room_in_state(size_t state, const Shape& shape) const {
   const StateMemory& s = state_.states[state];
   const int32_t axis = state_.program.plan().states[state].axis;
   const std::string& name =
@@ -247,12 +245,14 @@ void Frame::check_state(size_t state, const Shape& shape) const {
         Code::run_bad_shape, "run", "a state of shape " + describe(s.shape), describe(shape),
         axis < 0 ? "this state keeps its shape" : "this state grows along axis " + std::to_string(axis))
         .at("run", name, "");
-  if (axis >= 0 && shape[static_cast<size_t>(axis)] > s.capacity)
+  const int64_t capacity = s.state->capacity;
+  if (axis >= 0 && shape[static_cast<size_t>(axis)] > capacity)
     throw Error(Code::run_state_full, "run",
-                "at most " + std::to_string(s.capacity) + " along axis " + std::to_string(axis),
+                "at most " + std::to_string(capacity) + " along axis " + std::to_string(axis),
                 std::to_string(shape[static_cast<size_t>(axis)]),
                 "make states of a greater capacity, or rewind this one")
         .at("run", name, "");
+  if (axis >= 0) s.state->reserve(shape[static_cast<size_t>(axis)]);
 }
 
 void Frame::release(Block& b, MemorySpace space) {
@@ -313,9 +313,9 @@ void Frame::finish_state(size_t i) {
   const auto state = static_cast<size_t>(graph_.plan->values[v].state);
   const Tensor& made = value(v).tensor();
   StateMemory& s = state_.states[state];
-  if (made.data() != s.data) {
-    check_state(state, made.shape());
-    std::memcpy(s.data, made.data(), made.bytes());
+  if (made.data() != s.state->address()) {
+    make_room_in_state(state, made.shape());
+    copy_growing(made.type(), made.shape(), -1, {const_cast<void*>(made.data())}, s.memory());
   }
   s.shape = made.shape();
 }

@@ -7,15 +7,14 @@
 namespace lathe {
 namespace {
 
-/// The lengths that have a memory plan of their own: powers of two, so that 2,000 steps take four of them and
-/// memory is at most twice what is needed.
 constexpr int64_t least_length = 256;
-int64_t rounded(int64_t length) {
+
+}  // namespace
+
+int64_t rounded_length(int64_t length) {
   if (length > INT64_MAX / 2) return length;
   return std::max(least_length, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length))));
 }
-
-}  // namespace
 
 Growth::Growth(const Plan& plan) {
   const PlanGraph& main = plan.graphs[0];
@@ -79,7 +78,7 @@ bool Growth::round_up(std::vector<int64_t>& key, Sizes& sizes) const {
   bool any = false;
   for (size_t i : lengths_) {
     any |= sizes.now[i] > 0;
-    sizes.greater[i] = rounded(sizes.now[i]);
+    sizes.greater[i] = rounded_length(sizes.now[i]);
   }
   if (!any) return false;
   const auto place = [&](const Axis& a) { return sizes.first[a.input] + a.axis; };

@@ -12,6 +12,10 @@
 
 namespace lathe {
 
+/// Returns the length for which a memory plan is made that serves this one: powers of two, so that 2,000
+/// steps take four of them and memory is at most twice what is needed.
+int64_t rounded_length(int64_t length);
+
 class Growth {
  public:
   /// Nothing grows.

@@ -74,6 +74,9 @@ struct MemoryPlan {
   bool place_as(const MemoryPlan& greater);
 };
 
+/// The number of memory plans that a frame keeps.
+inline constexpr size_t kept_memory_plans = 8;
+
 /// Runs the shape rules and places the values. `without_reuse`: each in memory of its own, and one step after
 /// the other; place_as() needs such a plan. Throws what the rules throw, with the node.
 MemoryPlan plan_memory(const Program& program, size_t graph, const ShapeKey& key, bool without_reuse = false);

@@ -16,6 +16,7 @@ StepQuery::StepQuery(const Plan& plan, const PlanGraph& graph, const PlanStep& s
     if (v < 0) return o;
     const PlanValue& value = graph.values[static_cast<size_t>(v)];
     o.grows_along = plan.grows_along(value);
+    o.in_blocks = plan.in_blocks(value);
     o.present = true;
     o.type = value.type.kind == PlanType::Kind::tensor ? value.type.elem : DataType::undefined;
     o.shape = value.type.shape;

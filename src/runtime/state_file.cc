@@ -9,19 +9,19 @@ namespace lathe {
 namespace {
 
 constexpr std::string_view magic = "LATHESTA";
-constexpr uint32_t file_version = 1;
+constexpr uint32_t file_version = 2;
 constexpr size_t max_axes = 16;
 
 struct Header {
   char magic[8];
   uint32_t version, type, rank;
   int32_t axis;
-  int64_t capacity;
+  int64_t capacity, block;
   int64_t dims[max_axes];
   uint64_t elements;  // checksum
   uint64_t checksum;  // of the header, where this is 0
 };
-static_assert(sizeof(Header) == 64 + (max_axes - 2) * 8);
+static_assert(sizeof(Header) == 64 + (max_axes - 1) * 8);
 
 uint64_t checksum_of_header(Header h) {
   h.checksum = 0;
@@ -42,6 +42,7 @@ void State::save(const std::filesystem::path& path) const {
   h.rank = static_cast<uint32_t>(t.rank());
   h.axis = axis();
   h.capacity = capacity();
+  h.block = block();
   std::copy(t.shape().begin(), t.shape().end(), h.dims);
   h.elements = checksum_of(t.data(), t.bytes());
   h.checksum = checksum_of_header(h);
@@ -80,9 +81,11 @@ State State::load(const std::filesystem::path& path) {
     throw malformed(std::to_string(whole) + " bytes of elements", std::to_string(bytes.size()));
   if (h.axis >= 0 && h.capacity < shape[static_cast<size_t>(h.axis)])
     throw malformed("a capacity for its length", std::to_string(h.capacity));
+  if (h.block < 0 || (h.block > 0 && h.axis < 0))
+    throw malformed("blocks along an axis", std::to_string(h.block) + " indices each");
   if (checksum_of(bytes.data(), bytes.size()) != h.elements)
     throw malformed("elements that match their checksum", "damaged ones");
-  auto made = std::make_shared<Impl>(type, shape, h.axis, h.capacity);
+  auto made = std::make_shared<Impl>(type, shape, h.axis, h.capacity, h.block);
   made->take(Tensor::view(type, shape, const_cast<char*>(bytes.data())));
   return State(std::move(made));
 }

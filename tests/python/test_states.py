@@ -142,3 +142,30 @@ def test_caches_of_grouped_attention_are_states():
         past = {f"past_key_values.0.{name}": want[f"present.0.{name}"] for name in ("key", "value")}
         for name, state in states.items():
             assert state.length == lengths.max() and np.array_equal(state.numpy(), past[name])
+
+
+@pytest.mark.parametrize("dtype, tolerance", [("float16", 1e-3), ("bfloat16", 1e-2), ("int8", 1e-2)])
+def test_keys_and_values_in_narrow_types_and_blocks(model, dtype, tolerance):
+    pairs = {name: (to, dtype, 16) for name, to in PAIRS.items()}
+    narrow, plain = lathe.build(model, states=pairs, threads=1), lathe.build(model, states=PAIRS, threads=1)
+    made = [(engine.create_states({"batch": 1}), engine.create_context()) for engine in (narrow, plain)]
+    for states, context in made:
+        context.bind_states(states)
+    rng = np.random.default_rng(1)
+    off = []
+    for length in (20, 1, 5):
+        inputs = step(rng, length)
+        got, want = (context.run(inputs)["y"] for _, context in made)
+        off.append(np.abs(got - want).max())
+    # New rows are read as they are, those of the cache as it has them.
+    assert 0 < max(off) < tolerance * 4
+    state = made[0][0]["past_key_values_0_key"]
+    assert (state.dtype, state.block, state.length) == (dtype, 16, 26)
+    row = {"float16": 16, "bfloat16": 16, "int8": 8 + 4}[dtype]
+    assert state.nbytes == 2 * 2 * 16 * row
+    fork = state.copy()
+    assert np.array_equal(fork.numpy().view(np.uint8), state.numpy().view(np.uint8))
+    with pytest.raises(lathe.Error, match="one in blocks"):
+        state.strides
+    with pytest.raises(lathe.Error, match="E3008"):
+        lathe.build(model, states={name: (to, "int64", 0) for name, to in PAIRS.items()})

@@ -36,6 +36,28 @@ std::byte* at(void* elements, int64_t i, DataType t) {
   return static_cast<std::byte*>(elements) + i * size_of(t);
 }
 
+/// Rounds a row to int8 and puts its scale behind it. Rows with other than finite numbers become NaN.
+void quantize(const float* from, int64_t n, void* to) {
+  float greatest = 0;
+  for (int64_t i = 0; i < n; ++i)
+    if (const float size = std::fabs(from[i]); !(size <= greatest)) greatest = size;
+  const bool finite = std::isfinite(greatest) && std::all_of(from, from + n, [](float x) { return x == x; });
+  const float scale = finite ? greatest / 127 : std::numeric_limits<float>::quiet_NaN(),
+              inverse = finite && scale > 0 ? 1 / scale : 0;
+  auto* const elements = static_cast<int8_t*>(to);
+  for (int64_t i = 0; i < n; ++i)
+    elements[i] = inverse > 0
+                      ? static_cast<int8_t>(std::clamp(std::nearbyint(from[i] * inverse), -127.f, 127.f))
+                      : int8_t{0};
+  std::memcpy(elements + n, &scale, sizeof scale);
+}
+void dequantize(const void* from, int64_t n, float* to) {
+  const auto* const elements = static_cast<const int8_t*>(from);
+  float scale;
+  std::memcpy(&scale, elements + n, sizeof scale);
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(elements[i]) * scale;
+}
+
 /// Converts elements from or to float32, or copies elements of the same type.
 void convert(Isa isa, DataType from_type, const void* from, DataType to_type, void* to, int64_t n) {
   if (from_type == to_type)
@@ -46,15 +68,37 @@ void convert(Isa isa, DataType from_type, const void* from, DataType to_type, vo
     narrow(isa, to_type, static_cast<const float*>(from), to, n);
 }
 
+/// Converts rows of so many elements, whose distances are in bytes.
+void convert_rows(Isa isa, DataType from_type, const void* from, int64_t from_row, DataType to_type, void* to,
+                  int64_t to_row, int64_t rows, int64_t size) {
+  if (from_row == to_row && from_type == to_type)
+    return void(std::memcpy(to, from, static_cast<size_t>(rows * to_row)));
+  if (from_type != DataType::int8 && to_type != DataType::int8 && from_row == size * size_of(from_type) &&
+      to_row == size * size_of(to_type))
+    return convert(isa, from_type, from, to_type, to, rows * size);
+  for (int64_t i = 0; i < rows; ++i) {
+    const void* const source = static_cast<const std::byte*>(from) + i * from_row;
+    void* const target = static_cast<std::byte*>(to) + i * to_row;
+    if (to_type == DataType::int8 && from_type != to_type)
+      quantize(static_cast<const float*>(source), size, target);
+    else if (from_type == DataType::int8 && from_type != to_type)
+      dequantize(source, size, static_cast<float*>(target));
+    else if (from_type == DataType::int8)
+      std::memcpy(target, source, static_cast<size_t>(std::min(from_row, to_row)));
+    else
+      convert(isa, from_type, source, to_type, target, size);
+  }
+}
+
 int64_t lines(int64_t floats) { return ceil_div(floats, 16) * 16; }
 
 /// The division of the work, and the layout of scratch in floats.
 struct Cut {
-  Cut(const GemmKernels& g, const AttentionRun& r, bool f16, bool strict)
+  Cut(const GemmKernels& g, const AttentionRun& r, bool narrow, bool strict)
       : few(strict || r.queries < few_queries),
         rows(few ? 1 : std::min<int64_t>(r.queries, tiles_of(r) * g.MR)),
         blocks(ceil_div(r.queries, rows)),
-        blocks_a_task(strict ? Cut(g, r, f16, false).rows : 1),
+        blocks_a_task(strict ? Cut(g, r, narrow, false).rows : 1),
         columns(std::min(r.scored(), key_block)),
         pack_values(!few && r.v_head % g.NR != 0),
         copies_past_caches(r.past_k.data != r.present_k.data && r.batch * r.kv_heads * (r.past + r.fresh) *
@@ -64,7 +108,7 @@ struct Cut {
         packed_k(few ? 0 : lines(packed_b_size(g, r.head, r.scored()))),
         packed_v(pack_values ? lines(packed_b_size(g, r.keys, r.v_head)) : 0),
         heads(r.batch * r.kv_heads),
-        joins(!few && (r.past > 0 || f16)) {
+        joins(!few && (r.past > 0 || narrow)) {
     q = scores = 0;
     if (!few) scores = lines(rows * blocked(r.head));
     weights = scores + lines(rows * columns);
@@ -75,7 +119,7 @@ struct Cut {
   int64_t tasks_a_head() const { return ceil_div(blocks, blocks_a_task); }
   int64_t tasks(const AttentionRun& r) const { return r.batch * r.q_heads * tasks_a_head(); }
   int64_t packed() const { return heads * (packed_k + packed_v); }
-  /// The floats for keys and values that are in two pieces or in 16 bits, and not required elsewhere.
+  /// The floats for keys and values that are in pieces or narrow, and not required elsewhere.
   int64_t joined(const AttentionRun& r) const {
     return joins ? lines(heads * (r.past + r.fresh) * (r.head + r.v_head)) : 0;
   }
@@ -227,13 +271,17 @@ class QueryBlock {
     int64_t row;       // elements from one to the next
     int64_t first, n;  // their indices
   };
-  /// Calls f with the one or two pieces that keys or values [first, last) consist of.
+  /// Calls f with the pieces that keys or values [first, last) consist of.
   template <class F>
   void for_pieces(const CachedRows<const void*>& past, const HeadRows& fresh, int64_t size, int64_t first,
                   int64_t last, F&& f) const {
-    if (const int64_t n = std::min(last, r_.past) - first; n > 0)
-      f(Piece{r_.cached, at(past.data, ((b_ * r_.kv_heads + kv_) * past.rows + first) * size, r_.cached),
-              size, first, n});
+    const int64_t bytes = r_.cached_row(size);
+    for (int64_t i = first, end = std::min(last, r_.past); i < end;) {
+      const auto [rows, some] = past.at(b_ * r_.kv_heads + kv_, i, bytes);
+      const int64_t n = std::min(some, end - i);
+      f(Piece{r_.cached, rows, bytes / size_of(r_.cached), i, n});
+      i += n;
+    }
     if (const int64_t from = std::max(first, r_.past); from < last)
       f(Piece{fresh.type, fresh.at(b_, kv_, from - r_.past), fresh.row, from, last - from});
   }
@@ -257,18 +305,19 @@ class QueryBlock {
             const CachedRows<void*>& all, int64_t first, int64_t last) const {
     if (!all.data) return;
     if (past.data == all.data) first = std::max(first, r_.past);  // those are there
-    const auto one = [&](const Piece& p, int64_t row, int64_t rows) {
-      const void* const from = at(p.rows, row * p.row, p.type);
-      const int64_t to_row = (b_ * r_.kv_heads + kv_) * all.rows + p.first + row;
-      std::byte* const to = at(all.data, to_row * size, r_.cached);
-      if (p.type == r_.cached && cut_.copies_past_caches)
-        kernels_.copy(from, to, static_cast<size_t>(rows * size * size_of(p.type)));
-      else
-        convert(isa_, p.type, from, r_.cached, to, rows * size);
-    };
+    const int64_t to_row = r_.cached_row(size);
     for_pieces(past, fresh, size, first, last, [&](const Piece& p) {
-      if (p.row == size) return one(p, 0, p.n);
-      for (int64_t i = 0; i < p.n; ++i) one(p, i, 1);
+      const int64_t from_row = p.row * size_of(p.type);
+      for (int64_t i = 0; i < p.n;) {
+        const auto [to, some] = all.at(b_ * r_.kv_heads + kv_, p.first + i, to_row);
+        const int64_t n = std::min(some, p.n - i);
+        const void* const from = static_cast<const std::byte*>(p.rows) + i * from_row;
+        if (p.type == r_.cached && from_row == to_row && cut_.copies_past_caches)
+          kernels_.copy(from, to, static_cast<size_t>(n * to_row));
+        else
+          convert_rows(isa_, p.type, from, from_row, r_.cached, to, to_row, n, size);
+        i += n;
+      }
     });
   }
 
@@ -413,17 +462,31 @@ enum class Rows { all, seen };
 void join(Isa isa, const AttentionRun& r, const CachedRows<const void*>& past, const HeadRows& fresh,
           int64_t size, Rows rows, DataType type, const CachedRows<void*>& to, KernelContext& c) {
   if (size == 0) return;
-  const int64_t total = r.past + r.fresh;
+  const int64_t total = r.past + r.fresh,
+                to_row = type == r.cached ? r.cached_row(size) : size * size_of(type);
   c.parallel(r.batch * r.kv_heads, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       c.poll();
       const int64_t b = i / r.kv_heads, h = i % r.kv_heads,
                     end_row = rows == Rows::all ? total : r.scored_of(b);
-      std::byte* const head = at(to.data, i * to.rows * size, type);
-      if (const int64_t n = std::min(r.past, end_row); n > 0 && past.data != to.data)
-        convert(isa, r.cached, at(past.data, i * past.rows * size, r.cached), type, head, n * size);
-      for (int64_t j = r.past; j < end_row; ++j)
-        convert(isa, fresh.type, fresh.at(b, h, j - r.past), type, at(head, j * size, type), size);
+      const auto put = [&](DataType from_type, const void* from, int64_t from_row, int64_t first, int64_t n) {
+        while (n > 0) {
+          const auto [target, some] = to.at(i, first, to_row);
+          const int64_t now = std::min(n, some);
+          convert_rows(isa, from_type, from, from_row, type, target, to_row, now, size);
+          from = static_cast<const std::byte*>(from) + now * from_row;
+          first += now;
+          n -= now;
+        }
+      };
+      for (int64_t j = 0, end_past = past.data == to.data ? 0 : std::min(r.past, end_row); j < end_past;) {
+        const auto [from, some] = past.at(i, j, r.cached_row(size));
+        const int64_t n = std::min(some, end_past - j);
+        put(r.cached, from, r.cached_row(size), j, n);
+        j += n;
+      }
+      if (end_row > r.past)
+        put(fresh.type, fresh.at(b, h, 0), fresh.row * size_of(fresh.type), r.past, end_row - r.past);
     }
   });
 }
@@ -436,7 +499,7 @@ HeadRows in_one_piece(Isa isa, const AttentionRun& r, const CachedRows<const voi
   constexpr DataType floats = DataType::float32;
   if (all.data) join(isa, r, past, fresh, size, Rows::all, r.cached, all, c);
   if (r.past == 0 && fresh.type == floats) return fresh;
-  const bool is_wanted = all.data && r.cached == floats;
+  const bool is_wanted = all.data && r.cached == floats && !all.blocks;
   const CachedRows<void*> to = is_wanted ? all : CachedRows<void*>{buffer, r.past + r.fresh};
   if (!is_wanted) join(isa, r, past, fresh, size, Rows::seen, floats, to, c);
   return {to.data, r.kv_heads * to.rows * size, to.rows * size, size};
@@ -456,8 +519,8 @@ AttentionRun in_one_piece(Isa isa, AttentionRun r, float* buffer, KernelContext&
 AttentionRun in_the_cache(Isa isa, AttentionRun r, KernelContext& c) {
   join(isa, r, r.past_k, r.k, r.head, Rows::all, r.cached, r.present_k, c);
   join(isa, r, r.past_v, r.v, r.v_head, Rows::all, r.cached, r.present_v, c);
-  r.past_k = {r.present_k.data, r.present_k.rows};
-  r.past_v = {r.present_v.data, r.present_v.rows};
+  r.past_k = {r.present_k.data, r.present_k.rows, r.present_k.blocks};
+  r.past_v = {r.present_v.data, r.present_v.rows, r.present_v.blocks};
   r.present_k = r.present_v = {};
   r.past += r.fresh;
   r.fresh = 0;
@@ -471,15 +534,16 @@ bool makes_nothing(const AttentionRun& r) {
 
 }  // namespace
 
-size_t attention_workspace(Isa isa, const AttentionRun& r, bool f16, int threads) {
+size_t attention_workspace(Isa isa, const AttentionRun& r, bool narrow, int threads) {
   if (makes_nothing(r)) return 0;
-  const Cut cut(gemm_kernels(isa), r, f16, false);
+  const Cut cut(gemm_kernels(isa), r, narrow, false);
   return static_cast<size_t>(task_slots(cut.tasks(r), threads) * slot_stride(cut.slot, threads) +
                              cut.joined(r) + cut.packed()) *
          sizeof(float);
 }
 
-void attention(Isa isa, const AttentionRun& run, bool f16, bool strict, void* workspace, KernelContext& c) {
+void attention(Isa isa, const AttentionRun& run, bool narrow, bool strict, void* workspace,
+               KernelContext& c) {
   if (makes_nothing(run)) {
     if (run.present_k.data)
       join(isa, run, run.past_k, run.k, run.head, Rows::all, run.cached, run.present_k, c);
@@ -488,7 +552,7 @@ void attention(Isa isa, const AttentionRun& run, bool f16, bool strict, void* wo
     return;
   }
   const GemmKernels& g = gemm_kernels(isa);
-  const Cut cut(g, run, f16, strict);
+  const Cut cut(g, run, narrow, strict);
   const int64_t stride = slot_stride(cut.slot, c.threads());
   float* const scratch = static_cast<float*>(workspace);
   float* const buffer = scratch + task_slots(cut.tasks(run), c.threads()) * stride;

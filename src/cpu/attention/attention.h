@@ -2,13 +2,16 @@
 // a block of keys at a time: each block's scores become weights relative to the greatest score so far, and
 // earlier sums are scaled down when a greater one is found.
 //
-// Keys and values may be floats of 16 bits, which are widened as they are read.
+// Keys and values may be floats of 16 bits, or int8 with a scale for each row, which are widened as they are
+// read.
 //
 // The division of queries and keys into blocks depends on shapes and attributes alone, and so do the bits.
 // Where a run is strict, queries are computed one by one over fixed blocks of keys, wherever these lie.
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "cpu/gemm.h"
 
@@ -37,11 +40,21 @@ struct ScoreBias {
 enum class ShownScores : uint8_t { scaled, capped, biased, weights };
 
 /// Keys or values of a KV cache, [batch, kv_heads, rows, size], of which the first rows of each head are
-/// used.
+/// used; or blocks of such rows, which `data` then only names.
 template <class Pointer>
 struct CachedRows {
   Pointer data = nullptr;
   int64_t rows = 0;  // from one head to the next
+  const StateBlocks* blocks = nullptr;
+
+  /// Returns the address of a row of a head, counted over all batches, and how many rows of it follow there.
+  std::pair<Pointer, int64_t> at(int64_t head, int64_t row, int64_t row_bytes) const {
+    using Byte =
+        std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const std::byte, std::byte>;
+    const int64_t all = blocks ? blocks->rows : rows, first = blocks ? row % all : row;
+    Byte* const start = static_cast<Byte*>(blocks ? static_cast<Pointer>(blocks->data[row / all]) : data);
+    return {start + (head * all + first) * row_bytes, all - first};
+  }
 };
 
 struct AttentionRun {
@@ -50,8 +63,10 @@ struct AttentionRun {
   /// The number of keys of each sample, whose last query is at the last of them; null: all. Only without
   /// `past`.
   const int64_t* lengths = nullptr;
-  HeadRows q, k, v;                     // k and v: the fresh rows
-  DataType cached = DataType::float32;  // the type of the next four, or a float of 16 bits
+  HeadRows q, k, v;  // k and v: the fresh rows
+  /// The type of the next four: float32, a float of 16 bits, or int8, where a float32 behind the elements of
+  /// each row is their scale.
+  DataType cached = DataType::float32;
   /// The KV cache, keys and values of earlier calls, which come first.
   CachedRows<const void*> past_k, past_v;
   int64_t past = 0, fresh = 0;
@@ -67,6 +82,10 @@ struct AttentionRun {
   /// Query i sees keys [i + first - left, i + first + right], where left and right are not negative.
   int64_t first = 0;
   int64_t left = -1, right = -1;
+  /// Returns the bytes of a cached row of so many elements.
+  int64_t cached_row(int64_t size) const {
+    return size * bits_of(cached) / 8 + (cached == DataType::int8 ? 4 : 0);
+  }
   int64_t first_of(int64_t b) const {
     return lengths ? std::clamp<int64_t>(lengths[b], 0, past + fresh) - queries : first;
   }
@@ -77,10 +96,10 @@ struct AttentionRun {
   int64_t scored_of(int64_t b) const { return shows_unseen() ? past + fresh : keys_of(b); }
 };
 
-/// `f16`: keys and values may be floats of 16 bits. `strict`: the bits of a query do not depend on the number
-/// of queries, nor on which keys and values are in the KV cache already.
-size_t attention_workspace(Isa isa, const AttentionRun& r, bool f16, int threads);
-void attention(Isa isa, const AttentionRun& r, bool f16, bool strict, void* workspace, KernelContext& c);
+/// `narrow`: keys and values may have less than 32 bits. `strict`: the bits of a query do not depend on the
+/// number of queries, nor on which keys and values are in the KV cache already.
+size_t attention_workspace(Isa isa, const AttentionRun& r, bool narrow, int threads);
+void attention(Isa isa, const AttentionRun& r, bool narrow, bool strict, void* workspace, KernelContext& c);
 
 /// A row of scores of one query.
 struct ScoreRow {
@@ -91,7 +110,7 @@ struct ScoreRow {
 };
 /// Kernels for a few queries, which read keys and values in place, `row` elements apart.
 struct FewQueries {
-  /// scores[j] = scale * (q . k[j]).
+  /// scores[j] = scale * (q . k[j]). A scale of int8 lies behind the `head` elements of its row.
   void (*products)(const float* q, const void* k, int64_t row, int64_t n, int64_t head, float scale,
                    float* scores) = nullptr;
   /// y += sum of weights[j] v[j]; v[j] is ignored if its weight is 0.
@@ -107,13 +126,16 @@ struct AttentionKernels {
   float (*weigh)(const float* scores, int64_t n, float greatest, float* to, int64_t block) = nullptr;
   /// to = from * factor.
   void (*scale)(const float* from, float* to, int64_t n, float factor) = nullptr;
-  FewQueries floats, float16, bfloat16;
+  FewQueries floats, float16, bfloat16, int8;
   bool (*finite)(const float* p, int64_t n) = nullptr;
   /// Copies past the caches, for data that is only read again when they hold something else.
   void (*copy)(const void* from, void* to, size_t bytes) = nullptr;
 
   const FewQueries& few(DataType t) const {
-    return t == DataType::float32 ? floats : t == DataType::float16 ? float16 : bfloat16;
+    return t == DataType::float32   ? floats
+           : t == DataType::float16 ? float16
+           : t == DataType::int8    ? int8
+                                    : bfloat16;
   }
 };
 const AttentionKernels& attention_kernels(Isa isa);

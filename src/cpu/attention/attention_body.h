@@ -72,18 +72,29 @@ void scale_row(const float* from, float* to, int64_t n, float factor) {
   if (n > 0) store_first(to, load_first(from, n) * by, n);
 }
 
-/// Loads elements of keys and values, which are float32 or floats of 16 bits.
+/// Loads elements of keys and values: float32, floats of 16 bits, or integers whose rows have a scale.
 LATHE_INLINE Vec load_element(const float* p) { return load(p); }
 LATHE_INLINE Vec load_elements(const float* p, int64_t n) { return load_first(p, n); }
+LATHE_INLINE Vec load_element(const int8_t* p) { return load_i8_as_floats(p); }
 template <class F16>
 LATHE_INLINE Vec load_element(const F16* p) {
   return load_f16(p);
 }
-template <class F16>
-LATHE_INLINE Vec load_elements(const F16* p, int64_t n) {
-  F16 some[Vec::width] = {};
+template <class T>
+LATHE_INLINE Vec load_elements(const T* p, int64_t n) {
+  T some[Vec::width] = {};
   for (int64_t i = 0; i < n; ++i) some[i] = p[i];
-  return load_f16(some);
+  return load_element(some);
+}
+/// Returns the factor of a row's elements; `end`: the address behind the last of them.
+template <class T>
+LATHE_INLINE float scale_of_row(const T*) {
+  return 1;
+}
+LATHE_INLINE float scale_of_row(const int8_t* end) {
+  float scale;
+  std::memcpy(&scale, end, sizeof scale);
+  return scale;
 }
 
 /// The number of keys that are read at once.
@@ -107,7 +118,7 @@ LATHE_INLINE void few_products(const float* q, const T* k, int64_t row, int64_t 
     for (int j = 0; j < Keys; ++j) sum[j] = fma(x, load_elements(k + j * row + i, head - i), sum[j]);
   }
   LATHE_UNROLL
-  for (int j = 0; j < Keys; ++j) scores[j] = sum_of(sum[j]) * scale;
+  for (int j = 0; j < Keys; ++j) scores[j] = sum_of(sum[j]) * scale * scale_of_row(k + j * row + head);
 }
 
 template <class T>
@@ -120,13 +131,14 @@ void few_scores(const float* q, const void* keys, int64_t row, int64_t n, int64_
 }
 
 template <int Vectors, class T>
-LATHE_INLINE void combine_columns(const float* weights, const T* v, int64_t row, int64_t n, float* y) {
+LATHE_INLINE void combine_columns(const float* weights, const T* v, int64_t row, int64_t n, int64_t to_end,
+                                  float* y) {
   Vec sum[Vectors];
   LATHE_UNROLL
   for (int j = 0; j < Vectors; ++j) sum[j] = load(y + j * Vec::width);
   for (int64_t i = 0; i < n; ++i, v += row) {
     if (weights[i] == 0) continue;
-    const Vec w = set(weights[i]);
+    const Vec w = set(weights[i] * scale_of_row(v + to_end));
     LATHE_UNROLL
     for (int j = 0; j < Vectors; ++j) sum[j] = fma(w, load_element(v + j * Vec::width), sum[j]);
   }
@@ -139,12 +151,16 @@ void combine_values(const float* weights, const void* values, int64_t row, int64
                     float* y) {
   const T* const v = static_cast<const T*>(values);
   int64_t j = 0;
-  for (; j + 4 * Vec::width <= v_head; j += 4 * Vec::width) combine_columns<4>(weights, v + j, row, n, y + j);
-  for (; j + Vec::width <= v_head; j += Vec::width) combine_columns<1>(weights, v + j, row, n, y + j);
+  for (; j + 4 * Vec::width <= v_head; j += 4 * Vec::width)
+    combine_columns<4>(weights, v + j, row, n, v_head - j, y + j);
+  for (; j + Vec::width <= v_head; j += Vec::width)
+    combine_columns<1>(weights, v + j, row, n, v_head - j, y + j);
   if (j == v_head) return;
   Vec sum = load_first(y + j, v_head - j);
   for (int64_t i = 0; i < n; ++i)
-    if (weights[i] != 0) sum = fma(set(weights[i]), load_elements(v + i * row + j, v_head - j), sum);
+    if (weights[i] != 0)
+      sum = fma(set(weights[i] * scale_of_row(v + i * row + v_head)),
+                load_elements(v + i * row + j, v_head - j), sum);
   store_first(y + j, sum, v_head - j);
 }
 
@@ -177,5 +193,6 @@ constexpr AttentionKernels table{.prepare = prepare_scores,
                                  .floats = few_queries<float>,
                                  .float16 = few_queries<Float16>,
                                  .bfloat16 = few_queries<BFloat16>,
+                                 .int8 = few_queries<int8_t>,
                                  .finite = all_finite,
                                  .copy = copy_past_caches};

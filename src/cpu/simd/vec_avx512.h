@@ -194,6 +194,9 @@ LATHE_INLINE float max_of(Vec x) { return _mm512_reduce_max_ps(x.v); }
 LATHE_INLINE float min_of(Vec x) { return _mm512_reduce_min_ps(x.v); }
 LATHE_INLINE void prefetch(const float* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
 
+LATHE_INLINE Vec load_i8_as_floats(const int8_t* p) {
+  return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))))};
+}
 LATHE_INLINE Vec load_f16(const Float16* p) {
   return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
 }

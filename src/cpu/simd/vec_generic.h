@@ -132,6 +132,10 @@ LATHE_INLINE float min_of(Vec x) {
 }
 LATHE_INLINE void prefetch(const float* p) { __builtin_prefetch(p); }
 
+LATHE_INLINE Vec load_i8_as_floats(const int8_t* p) {
+  return {Four{static_cast<float>(p[0]), static_cast<float>(p[1]), static_cast<float>(p[2]),
+               static_cast<float>(p[3])}};
+}
 LATHE_INLINE Vec load_f16(const Float16* p) {
   return {Four{to_float(p[0]), to_float(p[1]), to_float(p[2]), to_float(p[3])}};
 }

@@ -1,5 +1,5 @@
-// Attention and RotaryEmbedding for float32. Keys and values may be floats of 16 bits: no operator allows the
-// mixture, the builder makes it.
+// Attention and RotaryEmbedding for float32. Keys and values may be floats of 16 bits, or int8 with scales in
+// the cache: no operator allows the mixture, the builder makes it.
 #include "cpu/attention.h"
 
 #include "cpu/support.h"
@@ -29,17 +29,26 @@ bool agree(const Operands& list) {
   });
 }
 
-/// `f16`: for keys and values some of which have 16 bits. `shows`: for nodes whose scores are an output.
-template <bool f16, bool shows>
+/// The type of keys and values, some of them or all.
+enum class Narrow : uint8_t { none, f16, int8 };
+
+/// `shows`: for nodes whose scores are an output.
+template <Narrow narrow, bool shows>
 Support supports(const Attention& op, const KernelQuery& r) {
   for (size_t i : {0, 1, 2})
     if (!cpu::has_input(r, i)) return Support::no("an input is missing");
   if (r.inputs[0].type != DataType::float32) return Support::no("only float32");
   const Operands fresh = present(r, {1, 2}, {}), cached = present(r, {4, 5}, {1, 2});
-  if (!agree(fresh) || !agree(cached)) return Support::no("keys and values of other types");
+  const auto is_int8 = [](const auto* o) { return o->type == DataType::int8; };
+  const bool scaled = op.scaled_cache && !cached.empty() && std::ranges::all_of(cached, is_int8);
+  if ((narrow == Narrow::int8) != op.scaled_cache)
+    return Support::no(op.scaled_cache ? "keys and values with scales" : "keys and values without scales");
+  if (!agree(fresh) || !(scaled || agree(cached))) return Support::no("keys and values of other types");
   const auto has_f16 = [](const auto* o) { return cpu::is_f16(o->type); };
   if (has_f16(fresh[0]) && !cached.empty() && cached[0]->type != fresh[0]->type)
     return Support::no("keys of 16 bits that are handed on as others");
+  if (scaled && has_f16(fresh[0])) return Support::no("keys of 16 bits that are handed on as others");
+  constexpr bool f16 = narrow == Narrow::f16;
   if (f16 != (std::ranges::any_of(fresh, has_f16) || std::ranges::any_of(cached, has_f16)))
     return Support::no(f16 ? "keys and values of float32" : "keys or values of 16 bits");
   if (cpu::has_input(r, 3) && r.inputs[3].type != DataType::float32 && r.inputs[3].type != DataType::boolean)
@@ -52,8 +61,10 @@ Support supports(const Attention& op, const KernelQuery& r) {
   const auto grows_along = [](const KernelQuery::Operand& o, int32_t axis) {
     return o.grows_along < 0 || o.grows_along == axis;
   };
-  for (size_t i = 0; i < r.inputs.size(); ++i)
+  for (size_t i = 0; i < r.inputs.size(); ++i) {
     if (!grows_along(r.inputs[i], i < 3 ? rows : 2)) return Support::no("keys that grow along another axis");
+    if (i < 3 && r.inputs[i].in_blocks) return Support::no("blocks of keys that something else appends");
+  }
   // Either cache is written in place, or neither.
   if (cpu::has_input(r, 4) && (r.inputs[4].grows_along >= 0) != (r.inputs[5].grows_along >= 0))
     return Support::no("one of keys and values is a state");
@@ -108,7 +119,7 @@ Sizes sizes_of(const Attention& op, std::span<const Shape> in) {
   return {op, in[0], in[1], in[2], in.size() > 4 ? in[4] : Shape()};
 }
 
-template <Isa isa, bool f16, bool shows>
+template <Isa isa, Narrow narrow, bool shows>
 size_t workspace(const Attention& op, std::span<const Shape> inputs, int threads) {
   AttentionRun r = sizes_of(op, inputs).run;
   // A mask takes scratch memory, whatever its shape; so do scores that are an output.
@@ -116,10 +127,10 @@ size_t workspace(const Attention& op, std::span<const Shape> inputs, int threads
   if (inputs.size() > 3 && !inputs[3].empty()) r.bias.numbers = &somewhere;
   if (shows) r.shown = &somewhere;
   if (r.bias.present()) r.keys = std::min(r.keys, inputs[3].back());
-  return cpu::attention_workspace(isa, r, f16, threads);
+  return cpu::attention_workspace(isa, r, narrow != Narrow::none, threads);
 }
 
-template <Isa isa, bool f16>
+template <Isa isa, Narrow narrow>
 void attention(const Attention& op, KernelContext& c) {
   Sizes s(op, c.in(0).shape(), c.in(1).shape(), c.in(2).shape(),
           cpu::has_input(c, 4) ? c.in(4).shape() : Shape());
@@ -131,20 +142,21 @@ void attention(const Attention& op, KernelContext& c) {
     r.k = s.rows(c.in(1), r.kv_heads, capacity, r.head);
   if (const int64_t capacity = c.capacity(2); capacity > 0)
     r.v = s.rows(c.in(2), r.kv_heads, capacity, r.v_head);
-  const auto past = [&](size_t i) -> cpu::CachedRows<const void*> {
-    r.cached = c.in(i).type();
-    return {c.in(i).data(), c.capacity(i) > 0 ? c.capacity(i) : r.past};
-  };
   // Where the cache is updated in place, new rows go behind those of each head.
   const auto present = [&](size_t i, size_t from) -> cpu::CachedRows<void*> {
     Tensor& t = c.out(i);
     r.cached = t.type();
     const bool in_place = cpu::has_input(c, from) && c.capacity(from) > 0 && c.in(from).data() == t.data();
-    return {t.data(), in_place ? c.capacity(from) : r.past + r.fresh};
+    return {t.data(), in_place ? c.capacity(from) : r.past + r.fresh, in_place ? c.blocks(from) : nullptr};
   };
-  if (r.past > 0 || (cpu::has_input(c, 4) && c.capacity(4) > 0)) r.past_k = past(4), r.past_v = past(5);
   if (c.wants(1)) r.present_k = present(1, 4);
   if (c.wants(2)) r.present_v = present(2, 5);
+  // Once the outputs are there, the blocks of a state are.
+  const auto past = [&](size_t i) -> cpu::CachedRows<const void*> {
+    r.cached = c.in(i).type();
+    return {c.in(i).data(), c.capacity(i) > 0 ? c.capacity(i) : r.past, c.blocks(i)};
+  };
+  if (r.past > 0 || (cpu::has_input(c, 4) && c.capacity(4) > 0)) r.past_k = past(4), r.past_v = past(5);
   if (c.outputs() > 3 && c.wants(3)) r.shown = floats(c.out(3));
   r.y = floats(c.out(0));
   const cpu::HeadRows y = s.rows(c.out(0), r.q_heads, r.queries, r.v_head);
@@ -157,8 +169,8 @@ void attention(const Attention& op, KernelContext& c) {
     r.bias = bias(c.in(3));
     r.keys = std::min(r.keys, c.in(3).shape().back());  // what the mask does not reach is masked
   }
-  void* const scratch = c.workspace(cpu::attention_workspace(isa, r, f16, c.threads()));
-  cpu::attention(isa, r, f16, c.strict(), scratch, c);
+  void* const scratch = c.workspace(cpu::attention_workspace(isa, r, narrow != Narrow::none, c.threads()));
+  cpu::attention(isa, r, narrow != Narrow::none, c.strict(), scratch, c);
 }
 
 Support supports_rotary(const RotaryEmbedding&, const KernelQuery& r) {
@@ -209,21 +221,24 @@ void rotary_embedding(const RotaryEmbedding& op, KernelContext& c) {
 
 void cpu_attention(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    const auto add = [&]<bool f16, bool shows>(std::string_view name) {
+    const auto add = [&]<Narrow narrow, bool shows>(std::string_view name) {
       k.add<Attention>({.op = "Attention",
                         .name = cpu::kernel_name(name, isa),
                         .isa = isa,
                         .strict = "each query is computed by itself",
                         .takes_states = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5,
+                        .takes_blocks = true,
                         .appends = {{4, 1}, {5, 2}}},
-                       {.run = attention<isa, f16>,
-                        .supports = supports<f16, shows>,
-                        .workspace = workspace<isa, f16, shows>});
+                       {.run = attention<isa, narrow>,
+                        .supports = supports<narrow, shows>,
+                        .workspace = workspace<isa, narrow, shows>});
     };
-    add.template operator()<false, false>("attention");
-    add.template operator()<true, false>("attention.f16_kv");
-    add.template operator()<false, true>("attention.scores");
-    add.template operator()<true, true>("attention.f16_kv.scores");
+    add.template operator()<Narrow::none, false>("attention");
+    add.template operator()<Narrow::f16, false>("attention.f16_kv");
+    add.template operator()<Narrow::int8, false>("attention.int8_kv");
+    add.template operator()<Narrow::none, true>("attention.scores");
+    add.template operator()<Narrow::f16, true>("attention.f16_kv.scores");
+    add.template operator()<Narrow::int8, true>("attention.int8_kv.scores");
   });
   k.add<RotaryEmbedding>(
       {.op = "RotaryEmbedding", .name = cpu::kernel_name("rotary_embedding", Isa::generic)},

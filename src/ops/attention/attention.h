@@ -24,6 +24,9 @@ struct Attention {
   std::optional<float> scale;         // 1 / sqrt(head)
   float softcap = 0;                  // 0: none
   std::optional<int64_t> softmax_precision;
+  /// Past and present keys and values are int8, with four bytes more in each row: a float32 scale. The
+  /// builder makes such nodes; files have none.
+  bool scaled_cache = false;
   void fields(auto&& f) {
     f("is_causal", is_causal);
     f("left_window_size", left_window);
@@ -34,6 +37,7 @@ struct Attention {
     f("scale", scale);
     f("softcap", softcap);
     f("softmax_precision", softmax_precision);
+    f("scaled_cache", scaled_cache);
   }
 
   template <class D>
@@ -55,8 +59,8 @@ struct Attention {
       c.output(0, {s.batch, s.q_seq, times(s.q_heads, s.v_head)});
     else
       c.output(0, {s.batch, s.q_heads, s.q_seq, s.v_head});
-    c.output(1, {s.batch, s.kv_heads, s.total, s.head});
-    c.output(2, {s.batch, s.kv_heads, s.total, s.v_head});
+    c.output(1, {s.batch, s.kv_heads, s.total, cached_row(s.head)});
+    c.output(2, {s.batch, s.kv_heads, s.total, cached_row(s.v_head)});
     c.output(3, {s.batch, s.q_heads, s.q_seq, s.total});
   }
 
@@ -106,14 +110,19 @@ struct Attention {
     if (c.has(4)) {
       c.require(!c.has(6), "nonpad_kv_seqlen or past_key, not both", "both");
       s.past = c.shape(4).size() == 4 ? c.shape(4)[2] : D(0);
-      check_past(c, 4, {s.batch, s.kv_heads, s.past, s.head}, "past_key");
-      check_past(c, 5, {s.batch, s.kv_heads, s.past, s.v_head}, "past_value");
+      check_past(c, 4, {s.batch, s.kv_heads, s.past, cached_row(s.head)}, "past_key");
+      check_past(c, 5, {s.batch, s.kv_heads, s.past, cached_row(s.v_head)}, "past_value");
     }
     s.total = plus(s.past, s.kv_seq);
     return s;
   }
 
  private:
+  /// Returns the elements of a row of the cache.
+  template <class D>
+  D cached_row(const D& size) const {
+    return scaled_cache ? plus(size, D(4)) : size;
+  }
   template <class D>
   void check_attributes(const ShapeContext<D>& c) const {
     const auto refuse = [&](const char* expected, const std::string& got) {

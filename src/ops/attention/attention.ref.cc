@@ -121,6 +121,7 @@ double rounded(double x, DataType type) {
 }
 
 void attention(const Attention& op, KernelContext& c) {
+  if (op.scaled_cache) c.fail(Code::not_supported, "keys and values without scales", "int8 with scales");
   const AttentionProblem p(op, c);
   const Tensor keys = p.joined(c.has(4) ? &c.in(4) : nullptr, p.k, p.head, c);
   const Tensor values = p.joined(c.has(5) ? &c.in(5) : nullptr, p.v, p.v_head, c);

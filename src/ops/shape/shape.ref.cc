@@ -17,7 +17,11 @@ void size_of(const SizeOf&, KernelContext& c) { c.out(0).as<int64_t>()[0] = c.in
 template <class Op>
 void add(KernelCatalog& k, std::string op, void (*run)(const Op&, KernelContext&)) {
   std::string name = op + ".ref";
-  k.add<Op>({.op = std::move(op), .name = std::move(name), .backend = "reference", .takes_states = 1},
+  k.add<Op>({.op = std::move(op),
+             .name = std::move(name),
+             .backend = "reference",
+             .takes_states = 1,
+             .takes_blocks = true},
             {.run = run});
 }
 

@@ -14,6 +14,17 @@ Shape strides_of(Shape shape, size_t axis, int64_t capacity) {
   return row_major(shape);
 }
 
+/// Calls f(block, first, begin, n) for the indices [begin, begin + n) of [from, to) that a block has from
+/// `first` on.
+template <class F>
+void for_blocks(const StateBlocks& blocks, int64_t from, int64_t to, F&& f) {
+  for (int64_t i = from; i < to;) {
+    const int64_t first = i % blocks.rows, n = std::min(blocks.rows - first, to - i);
+    f(static_cast<std::byte*>(blocks.data[i / blocks.rows]), first, i, n);
+    i += n;
+  }
+}
+
 void append(const Append& op, KernelContext& c) {
   const Tensor &old = c.in(0), &added = c.in(1);
   Tensor& out = c.out(0);
@@ -29,6 +40,15 @@ void append(const Append& op, KernelContext& c) {
   const Shape to_strides = strides_of(out.shape(), axis, old.data() == out.data() ? capacity : 0),
               from_strides = row_major(added.shape());
   const size_t bytes = cpu::element_bytes(out);
+  if (const StateBlocks* const blocks = c.blocks(0)) {
+    const Shape strides = strides_of(out.shape(), axis, blocks->rows), from = row_major(added.shape());
+    for_blocks(*blocks, length, out.dim(axis), [&](std::byte* block, int64_t first, int64_t i, int64_t n) {
+      more[axis] = n;
+      cpu::move({cpu::at(added, (skipped + i - length) * from[axis]), from},
+                block + static_cast<size_t>(first * strides[axis]) * bytes, strides, more, bytes, c);
+    });
+    return;
+  }
   if (old.data() != out.data())
     cpu::move({old.data(), strides_of(old.shape(), axis, capacity)}, out.data(), to_strides, old.shape(),
               bytes, c);
@@ -50,6 +70,17 @@ void contiguous(const Contiguous& op, KernelContext& c) {
   const Tensor& in = c.in(0);
   Tensor& out = c.out(0);
   const size_t axis = axis_of(op.axis, in.rank());
+  if (const StateBlocks* const blocks = c.blocks(0)) {
+    const Shape strides = strides_of(in.shape(), axis, blocks->rows), to = row_major(out.shape());
+    Shape part = in.shape();
+    const size_t bytes = cpu::element_bytes(out);
+    for_blocks(*blocks, 0, in.dim(axis), [&](std::byte* block, int64_t first, int64_t i, int64_t n) {
+      part[axis] = n;
+      cpu::move({block + static_cast<size_t>(first * strides[axis]) * bytes, strides},
+                cpu::at(out, i * to[axis]), to, part, bytes, c);
+    });
+    return;
+  }
   cpu::move({in.data(), strides_of(in.shape(), axis, c.capacity(0))}, out.data(), row_major(out.shape()),
             out.shape(), cpu::element_bytes(out), c);
 }
@@ -66,6 +97,7 @@ void cpu_state(KernelCatalog& k) {
                  .domain = "lathe",
                  .name = cpu::kernel_name("append", Isa::generic),
                  .takes_states = 1,
+                 .takes_blocks = true,
                  .appends = {{0, 0}}},
                 {.run = append, .supports = supports_growth<Append>});
   k.add<UpdateCache>({.op = "UpdateCache",
@@ -78,7 +110,8 @@ void cpu_state(KernelCatalog& k) {
   k.add<Contiguous>({.op = "Contiguous",
                      .domain = "lathe",
                      .name = cpu::kernel_name("contiguous", Isa::generic),
-                     .takes_states = 1},
+                     .takes_states = 1,
+                     .takes_blocks = true},
                     {.run = contiguous, .supports = supports_contiguous});
   k.replaces("Append", {"Concat"});
   k.replaces("UpdateCache", {"TensorScatter"});

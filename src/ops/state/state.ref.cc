@@ -12,26 +12,28 @@ namespace {
 /// Copies `count` indices along the axis, from the one at `from_first` to the one at `to_first`. The tensors
 /// have so many along it for every index of the axes before, of which there are `outer`.
 struct Rows {
-  const Tensor& from;
-  Tensor& to;
+  const void* from;
+  void* to;
   int64_t outer, from_size, to_size;
   size_t bytes;  // of one index along the axis
 
   void copy(int64_t from_first, int64_t to_first, int64_t count, KernelContext& c) const {
     Poller poll(c);
     for (int64_t i = 0; i < outer; ++i)
-      poll.copy(static_cast<const std::byte*>(from.data()) +
-                    (i * from_size + from_first) * static_cast<int64_t>(bytes),
-                count * static_cast<int64_t>(bytes),
-                static_cast<std::byte*>(to.data()) + (i * to_size + to_first) * static_cast<int64_t>(bytes));
+      poll.copy(
+          static_cast<const std::byte*>(from) + (i * from_size + from_first) * static_cast<int64_t>(bytes),
+          count * static_cast<int64_t>(bytes),
+          static_cast<std::byte*>(to) + (i * to_size + to_first) * static_cast<int64_t>(bytes));
   }
 };
 
-Rows rows_of(const Tensor& from, Tensor& to, size_t axis, int64_t from_size, int64_t to_size) {
+/// `shape`: that of either tensor, since both have the same but along the axis.
+Rows rows_of(const Tensor& shape, size_t axis, const void* from, int64_t from_size, void* to,
+             int64_t to_size) {
   int64_t outer = 1, inner = 1;
-  for (size_t a = 0; a < axis; ++a) outer *= to.dim(a);
-  for (size_t a = axis + 1; a < to.rank(); ++a) inner *= to.dim(a);
-  return {from, to, outer, from_size, to_size, static_cast<size_t>(inner) * bits_of(to.type()) / 8};
+  for (size_t a = 0; a < axis; ++a) outer *= shape.dim(a);
+  for (size_t a = axis + 1; a < shape.rank(); ++a) inner *= shape.dim(a);
+  return {from, to, outer, from_size, to_size, static_cast<size_t>(inner) * bits_of(shape.type()) / 8};
 }
 
 void append(const Append& op, KernelContext& c) {
@@ -43,10 +45,17 @@ void append(const Append& op, KernelContext& c) {
     c.fail(Code::run_bad_shape,
            "elements to append to " + std::to_string(length) + " along axis " + std::to_string(axis),
            describe(added));
+  if (const StateBlocks* const blocks = c.blocks(0)) {
+    for (int64_t i = length; i < out.dim(axis); ++i)
+      rows_of(added, axis, added.data(), added.dim(axis), blocks->data[i / blocks->rows], blocks->rows)
+          .copy(skipped + i - length, i % blocks->rows, 1, c);
+    return;
+  }
   const int64_t capacity = c.capacity(0), old_size = capacity > 0 ? capacity : length,
                 size = capacity > 0 && old.data() == out.data() ? capacity : out.dim(axis);
-  if (old.data() != out.data()) rows_of(old, out, axis, old_size, size).copy(0, 0, length, c);
-  rows_of(added, out, axis, added.dim(axis), size).copy(skipped, length, more, c);
+  if (old.data() != out.data())
+    rows_of(old, axis, old.data(), old_size, out.data(), size).copy(0, 0, length, c);
+  rows_of(added, axis, added.data(), added.dim(axis), out.data(), size).copy(skipped, length, more, c);
 }
 
 void update_cache(const UpdateCache& op, KernelContext& c) {
@@ -73,8 +82,15 @@ void update_cache(const UpdateCache& op, KernelContext& c) {
 void contiguous(const Contiguous& op, KernelContext& c) {
   const Tensor& in = c.in(0);
   const size_t axis = axis_of(op.axis, in.rank());
+  Tensor& out = c.out(0);
+  if (const StateBlocks* const blocks = c.blocks(0)) {
+    for (int64_t i = 0; i < in.dim(axis); ++i)
+      rows_of(in, axis, blocks->data[i / blocks->rows], blocks->rows, out.data(), in.dim(axis))
+          .copy(i % blocks->rows, i, 1, c);
+    return;
+  }
   const int64_t size = c.capacity(0) > 0 ? c.capacity(0) : in.dim(axis);
-  rows_of(in, c.out(0), axis, size, in.dim(axis)).copy(0, 0, in.dim(axis), c);
+  rows_of(in, axis, in.data(), size, out.data(), in.dim(axis)).copy(0, 0, in.dim(axis), c);
 }
 
 }  // namespace
@@ -85,6 +101,7 @@ void reference_state(KernelCatalog& k) {
                  .name = "Append.ref",
                  .backend = "reference",
                  .takes_states = 1,
+                 .takes_blocks = true,
                  .appends = {{0, 0}}},
                 {.run = append});
   k.add<UpdateCache>({.op = "UpdateCache",
@@ -98,7 +115,8 @@ void reference_state(KernelCatalog& k) {
                      .domain = "lathe",
                      .name = "Contiguous.ref",
                      .backend = "reference",
-                     .takes_states = 1},
+                     .takes_states = 1,
+                     .takes_blocks = true},
                     {.run = contiguous});
 }
 
