@@ -20,6 +20,15 @@ void add_number(CLI::App* sub, const char* name, std::optional<T>& value, const 
 
 }  // namespace
 
+void add_kv_type(CLI::App* sub, std::string& type) {
+  sub->add_option("--kv-type", type, "Type in which keys and values are kept, where it is not the model's")
+      ->check(CLI::IsMember({"float32", "float16", "bfloat16", "int8"}))
+      ->type_name("TYPE");
+}
+DataType kv_type_of(const std::string& name) {
+  return name.empty() ? DataType::undefined : data_type_from(name).value_or(DataType::undefined);
+}
+
 void GeneratorArguments::add_to(CLI::App* sub) {
   sub->add_option("model", model,
                   "A .gguf, a .lathe plan, a directory with a checkpoint or an exported decoder")
@@ -37,6 +46,7 @@ void GeneratorArguments::add_to(CLI::App* sub) {
       ->check(positive)
       ->type_name("N");
   sub->add_option("--isa", isa, "Best instruction set to use: generic, avx2, avx512")->type_name("WORD");
+  add_kv_type(sub, kv_type);
   sub->add_flag("--untrusted", untrusted,
                 "Read the file whole before it is used, so that nobody can change it");
 }
@@ -54,6 +64,7 @@ Generator GeneratorArguments::open() const {
   };
   o.context_length = context_length;
   o.prompt_piece = prompt_piece;
+  o.kv_type = kv_type_of(kv_type);
   Generator g = Generator::open(model, o);
   end_on_signals();
   return g;

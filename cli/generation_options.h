@@ -18,13 +18,18 @@ struct GeneratorArguments {
   std::filesystem::path model;
   int threads = 0;
   int64_t context_length = 0, prompt_piece = GeneratorOptions().prompt_piece;
-  std::string isa;
+  std::string isa, kv_type;
   bool untrusted = false;
 
   void add_to(CLI::App* sub);
   /// Opens it, and tells of it on standard error if it takes long.
   Generator open() const;
 };
+
+/// Adds --kv-type, the type in which keys and values are kept.
+void add_kv_type(CLI::App* sub, std::string& type);
+/// Returns the type of that name; undefined for an empty one.
+DataType kv_type_of(const std::string& name);
 
 /// How text is continued; what is not given is the model's default.
 struct SamplingArguments {

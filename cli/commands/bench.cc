@@ -31,6 +31,7 @@ struct BenchArguments {
   double seconds = 3;
   bool profile = false;
   GenerationBench generation;
+  std::string kv_type;
 };
 
 /// The time of all steps of one kernel in all runs.
@@ -236,6 +237,7 @@ int bench_generator(const BenchArguments& o, bool json) {
   model.threads = o.engine.threads;
   model.isa = o.engine.isa;
   model.untrusted = o.model.untrusted;
+  model.kv_type = o.kv_type;
   GenerationBench how = o.generation;
   how.seconds = o.seconds;
   return run_generation_bench(model, how, json);
@@ -313,6 +315,7 @@ void add_bench(CLI::App& app, Command& command) {
   sub->add_option("--generate", o->generation.generate, "Of a language model: tokens to generate behind them")
       ->check(not_negative)
       ->type_name("N");
+  add_kv_type(sub, o->kv_type);
   o->engine.add_to(sub);
   sub->callback([&command, o] { command.run = [&command, o] { return run_bench(*o, command.json); }; });
 }

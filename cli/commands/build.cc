@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "command.h"
+#include "generation_options.h"
 #include "json.h"
 #include "mapped_fault.h"
 #include "model_options.h"
@@ -27,6 +28,7 @@ struct BuildArguments {
   ShapeOptions shape;
   TuneOptions tune;
   std::filesystem::path output;
+  std::string kv_type;
   bool native = false;
 };
 
@@ -69,7 +71,8 @@ Generator build_generator(const BuildArguments& o, BuildOptions options) {
   const int64_t usual = BuildOptions().state_capacity;
   return Generator::open(o.model.model,
                          {.build = std::move(options),
-                          .context_length = o.engine.state_capacity == usual ? 0 : o.engine.state_capacity});
+                          .context_length = o.engine.state_capacity == usual ? 0 : o.engine.state_capacity,
+                          .kv_type = kv_type_of(o.kv_type)});
 }
 
 int run_build(const BuildArguments& o, bool json) {
@@ -152,6 +155,7 @@ void add_build(CLI::App& app, Command& command) {
   options->shape.add_to(sub);
   options->engine.add_to(sub);
   options->tune.add_to(sub);
+  add_kv_type(sub, options->kv_type);
   sub->callback([&command, options] {
     command.run = [&command, options] { return run_build(*options, command.json); };
   });

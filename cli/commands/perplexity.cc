@@ -92,6 +92,7 @@ int run_perplexity(const PerplexityArguments& o, bool json) {
   if (!o.against.empty()) {
     GeneratorArguments second = o.generator;
     second.model = o.against;
+    second.kv_type.clear();  // keys and values as that model keeps them
     other = second.open();
     if (other->vocabulary_size() != g.vocabulary_size())
       refuse_argument("models of one vocabulary", std::to_string(g.vocabulary_size()) + " and " +
@@ -142,7 +143,7 @@ int run_perplexity(const PerplexityArguments& o, bool json) {
 void add_perplexity(CLI::App& app, Command& command) {
   CLI::App* sub = declare(app, command, "perplexity", "How well a language model predicts a text",
                           "  lathe perplexity decoder words.txt\n"
-                          "  lathe perplexity decoder words.txt --window 16 --against decoder --json\n");
+                          "  lathe perplexity decoder words.txt --kv-type int8 --against decoder --json\n");
   auto o = std::make_shared<PerplexityArguments>();
   o->generator.add_to(sub);
   sub->add_option("text", o->text, "A text file; -: standard input")->required()->type_name("FILE");

@@ -35,7 +35,11 @@ struct GeneratorOptions {
   /// alone; `states`, `state_capacity`, `shapes` and `refit` are the generator's own.
   BuildOptions build = {};
   int64_t context_length = 0;  // tokens that a sequence may have; 0: as many as the model was made for
-  int64_t prompt_piece = 64;   // tokens of a prompt that one run computes; it has no influence on answers
+  /// Type in which keys and values are kept: float32, float16, bfloat16, or int8 with a scale for each token
+  /// and head; undefined: the model's, or the plan's, which keeps that of its build. Narrow types take less
+  /// memory and time, and round.
+  DataType kv_type = DataType::undefined;
+  int64_t prompt_piece = 64;  // tokens of a prompt that one run computes; it has no influence on answers
 };
 
 /// Says what a generator keeps in memory (Generator::memory).

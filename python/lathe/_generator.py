@@ -132,21 +132,38 @@ class Generator:
     """A decoder with its tokenizer, chat template and defaults, from a .gguf, a .lathe plan, a directory with a checkpoint or an
     exported decoder, or an .onnx file beside which they lie. An answer depends on its request alone: its tokens and log
     probabilities have the same bits whatever was computed before, for any `prompt_piece` and number of threads. Thread-safe.
-    `context_length` 0 is what the model was made for. Raises `lathe.Error` as `lathe.build` does, and E6002 (not_supported)
-    where the model is no decoder with keys and values. onnxruntime-genai: Model."""
+    `context_length` 0 is what the model was made for. `kv_type` is the type in which keys and values are kept: "float32",
+    "float16", "bfloat16", or "int8" with a scale for each token and head; "" is the model's. Raises `lathe.Error` as `lathe.build`
+    does, and E6002 (not_supported) where the model is no decoder with keys and values. onnxruntime-genai: Model."""
 
     def __init__(
-        self, path: Path, *, threads: int = 0, isa: str = "", context_length: int = 0, prompt_piece: int = 64, untrusted: bool = False
+        self,
+        path: Path,
+        *,
+        threads: int = 0,
+        isa: str = "",
+        context_length: int = 0,
+        prompt_piece: int = 64,
+        untrusted: bool = False,
+        kv_type: str = "",
     ):
-        self._native = _lathe.Generator.open(os.fspath(path), threads, isa, context_length, prompt_piece, untrusted)
+        self._native = _lathe.Generator.open(os.fspath(path), threads, isa, context_length, prompt_piece, untrusted, kv_type)
 
     @classmethod
     def load(
-        cls, plan: Path, *, threads: int = 0, isa: str = "", context_length: int = 0, prompt_piece: int = 64, untrusted: bool = False
+        cls,
+        plan: Path,
+        *,
+        threads: int = 0,
+        isa: str = "",
+        context_length: int = 0,
+        prompt_piece: int = 64,
+        untrusted: bool = False,
+        kv_type: str = "",
     ) -> "Generator":
         """Opens a plan that `save` wrote, and nothing else."""
         made = cls.__new__(cls)
-        made._native = _lathe.Generator.load(os.fspath(plan), threads, isa, context_length, prompt_piece, untrusted)
+        made._native = _lathe.Generator.load(os.fspath(plan), threads, isa, context_length, prompt_piece, untrusted, kv_type)
         return made
 
     def save(self, plan: Path) -> None:

@@ -110,22 +110,28 @@ Answer generate(const Generator& g, const TokenSequence& s, const nb::dict& conf
 }
 
 GeneratorOptions options(int threads, std::string isa, int64_t context_length, int64_t prompt_piece,
-                         bool untrusted) {
+                         bool untrusted, std::string_view kv_type) {
   GeneratorOptions o;
   o.build.threads = threads;
   o.build.isa = std::move(isa);
   o.build.load.untrusted = untrusted;
   o.context_length = context_length;
   o.prompt_piece = prompt_piece;
+  if (kv_type.empty()) return o;
+  const auto type = data_type_from(kv_type);
+  if (!type)
+    throw Error(Code::bad_argument, "generate", "a kv_type of float32, float16, bfloat16 or int8",
+                "'" + std::string(kv_type) + "'");
+  o.kv_type = *type;
   return o;
 }
 
 template <Generator (*open)(const std::filesystem::path&, const GeneratorOptions&)>
 Generator opened(const std::filesystem::path& path, int threads, std::string isa, int64_t context_length,
-                 int64_t prompt_piece, bool untrusted) {
+                 int64_t prompt_piece, bool untrusted, const std::string& kv_type) {
   std::optional<Generator> made;
   Interruptible().call(nullptr, [&](RunControl* control) {
-    GeneratorOptions o = options(threads, std::move(isa), context_length, prompt_piece, untrusted);
+    GeneratorOptions o = options(threads, std::move(isa), context_length, prompt_piece, untrusted, kv_type);
     o.build.control = control;
     made = open(path, o);
   });
@@ -180,9 +186,11 @@ void bind_generator(nb::module_& m) {
       "Returns the names of what GenerationConfig has.");
   nb::class_<Generator>(m, "Generator", "The native half of lathe.Generator, which describes its methods.")
       .def_static("open", &opened<&Generator::open>, nb::arg("path"), nb::arg("threads"), nb::arg("isa"),
-                  nb::arg("context_length"), nb::arg("prompt_piece"), nb::arg("untrusted"), "Opens a model.")
+                  nb::arg("context_length"), nb::arg("prompt_piece"), nb::arg("untrusted"),
+                  nb::arg("kv_type"), "Opens a model.")
       .def_static("load", &opened<&Generator::load>, nb::arg("path"), nb::arg("threads"), nb::arg("isa"),
-                  nb::arg("context_length"), nb::arg("prompt_piece"), nb::arg("untrusted"), "Opens a plan.")
+                  nb::arg("context_length"), nb::arg("prompt_piece"), nb::arg("untrusted"),
+                  nb::arg("kv_type"), "Opens a plan.")
       .def("save", &Generator::save, nb::arg("path"), free, "Writes a plan.")
       .def("has_tokenizer", &Generator::has_tokenizer, "Returns whether there is a tokenizer.")
       .def("tokenizer", &Generator::tokenizer, nb::rv_policy::copy, "Returns the tokenizer.")

@@ -61,7 +61,7 @@ Generator build(onnx::Model model, CompanionFiles companions, const GeneratorOpt
   select_logits_rows(model);
   BuildOptions build = options.build;
   build.numerics = Numerics::strict;
-  build.states = {{"auto", ""}};
+  build.states = {{"auto", "", options.kv_type, kv_block}};
   build.state_capacity = options.context_length > 0      ? options.context_length
                          : companions.context_length > 0 ? companions.context_length
                                                          : usual_context;

@@ -70,6 +70,8 @@ class Decoder {
     std::unique_ptr<DecoderRun> run_;
   };
 
+  /// Returns the bytes of a run's inputs that grow with the number of all tokens.
+  static uint64_t bytes_of_inputs(int64_t tokens) { return sizeof(int64_t) * static_cast<uint64_t>(tokens); }
   /// Returns the shapes of a run's inputs: so many new tokens behind so many old ones.
   NamedShapes shapes(int64_t past, int64_t fresh) const;
 

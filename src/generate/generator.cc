@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <map>
+#include <utility>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "generate/generator_impl.h"
 #include "lathe/error.h"
 #include "plan/checksum.h"
 #include "plan/plan_file.h"
 #include "runtime/engine_impl.h"
+#include "runtime/frame.h"
+#include "runtime/growth.h"
 #include "runtime/state_impl.h"
 
 namespace lathe {
@@ -39,6 +44,19 @@ std::optional<ChatTemplate> template_of(const std::map<std::string, std::string>
     made = made ? alone.with_special_tokens(made->special_tokens()) : std::move(alone);
   }
   return made;
+}
+
+/// Returns the bytes that a state takes with so many tokens: whole blocks, or pages for the rows of each
+/// head.
+uint64_t bytes_of(const State& state, int64_t length) {
+  uint64_t outer = 1, row = static_cast<uint64_t>(bits_of(state.type())) / 8;
+  for (size_t a = 0; a < state.shape().size(); ++a)
+    if (const int32_t axis = state.axis(); static_cast<int32_t>(a) != axis)
+      (static_cast<int32_t>(a) < axis ? outer : row) *= static_cast<uint64_t>(state.shape()[a]);
+  if (const auto block = static_cast<uint64_t>(state.block()); block > 0)
+    return outer * row * ((static_cast<uint64_t>(length) + block - 1) / block * block);
+  if (state.axis() >= 0) row *= static_cast<uint64_t>(length);
+  return outer * row + (outer + 1) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 [[noreturn]] void throw_absent(const char* what, const char* file) {
@@ -143,6 +161,12 @@ Generator::Generator(Engine engine, std::map<std::string, std::string> files, in
 
 Generator Generator::load(const std::filesystem::path& plan, const GeneratorOptions& options) {
   Engine engine = Engine::load(plan, options.build);
+  for (const IoInfo& io : engine.inputs())
+    if (!io.state.empty() && options.kv_type != DataType::undefined && io.element_type != options.kv_type)
+      throw file_error(Code::bad_argument, plan,
+                       "keys and values of " + std::string(name_of(options.kv_type)),
+                       "'" + io.name + "' of " + std::string(name_of(io.element_type)),
+                       "build the plan with this kv_type");
   const auto& stored = engine.impl()->program.plan().files;
   std::map<std::string, std::string> files(stored.begin(), stored.end());
   return Generator(std::make_shared<const Impl>(std::move(engine), std::move(files), options.context_length,
@@ -230,27 +254,29 @@ GeneratorMemory Generator::memory(int64_t sequences, int64_t length, int64_t run
                 "numbers that are not negative, and a length of at most " + std::to_string(context_length()),
                 std::to_string(sequences) + " sequences of " + std::to_string(length));
   GeneratorMemory all;
-  const int64_t most = length == 0 ? context_length() : length,
-                piece = std::min(impl_->prompt_piece, std::max<int64_t>(most, 1));
-  for (const int64_t fresh : {int64_t{1}, piece}) {
-    const MemoryInfo info = engine().memory(impl_->decoder.shapes(std::max<int64_t>(most - fresh, 0), fresh));
+  const int64_t most = length == 0 ? context_length() : length;
+  // A context keeps a memory plan for the pieces of a prompt, of which the last may be shorter, and for
+  // single tokens, each behind pasts of rounded lengths.
+  const size_t of_frame = Frame::records(engine().impl()->program.graph(0));
+  std::map<std::pair<int64_t, int64_t>, int64_t> plans;  // the longest past that each is for
+  const auto run = [&](int64_t past, int64_t fresh) {
+    plans[{fresh, past == 0 ? 0 : rounded_length(past)}] = past;
+  };
+  for (int64_t past = 0; past < most; past += impl_->prompt_piece)
+    run(past, std::min(impl_->prompt_piece, most - past));
+  run(std::max<int64_t>(most - 1, 0), 1);
+  uint64_t arenas = 0, records = of_frame;
+  size_t kept = 0;
+  for (const auto& [key, past] : plans) {
+    const MemoryInfo info = engine().memory(impl_->decoder.shapes(past, key.first));
     all.weights = info.weights;
-    all.context = std::max(all.context, info.total() - info.weights + info.records);
+    arenas = std::max(arenas, info.total() - info.weights);
+    if (++kept <= kept_memory_plans) records += info.records - of_frame;
   }
+  all.context = arenas + records + Decoder::bytes_of_inputs(most);
   all.context *= static_cast<uint64_t>(running);
-  // Memory is taken in pages for the rows of each head.
-  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   uint64_t one = 0;
-  for (const auto& [name, state] : impl_->decoder.states()) {
-    uint64_t outer = 1, row = static_cast<uint64_t>(bits_of(state.type())) / 8;
-    for (size_t a = 0; a < state.shape().size(); ++a) {
-      const auto axis = static_cast<size_t>(std::max(state.axis(), 0));
-      if (state.axis() >= 0 && a == axis) continue;
-      (state.axis() >= 0 && a < axis ? outer : row) *= static_cast<uint64_t>(state.shape()[a]);
-    }
-    if (state.axis() >= 0) row *= static_cast<uint64_t>(most);
-    one += outer * row + (outer + 1) * page;
-  }
+  for (const auto& [name, state] : impl_->decoder.states()) one += bytes_of(state, most);
   all.sequences = one * static_cast<uint64_t>(sequences);
   return all;
 }

@@ -11,6 +11,9 @@
 
 namespace lathe {
 
+/// The tokens that a block of keys and values has.
+inline constexpr int64_t kv_block = 64;
+
 struct Generator::Impl {
   /// Throws as the constructor of Generator does. `context_length`: 0: as much as the states hold.
   Impl(Engine engine, std::map<std::string, std::string> files, int64_t context_length, int64_t prompt_piece);
@@ -45,7 +48,8 @@ struct TokenSequence::Cache {
   NamedStates states;  // empty: nothing was computed yet
   int64_t length = 0;  // tokens that they have
 
-  uint64_t bytes() const;
+  /// `is_shared`: several sequences have this cache; else those blocks are shared that other caches have.
+  TokenSequenceMemory memory(bool is_shared) const;
   /// Returns a cache of its own with the same contents.
   std::shared_ptr<Cache> clone() const;
   /// Drops what is beyond this length. Throws what State::rewind throws.

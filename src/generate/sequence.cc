@@ -6,6 +6,7 @@
 #include "generate/generator_impl.h"
 #include "lathe/error.h"
 #include "plan/checksum.h"
+#include "runtime/state_impl.h"
 
 namespace lathe {
 namespace {
@@ -46,10 +47,14 @@ TokenSequence::Cache::Cache(std::shared_ptr<const Generator::Impl> by, NamedStat
 
 TokenSequence::Cache::~Cache() { generator->decoder.forget(serial); }
 
-uint64_t TokenSequence::Cache::bytes() const {
-  uint64_t all = 0;
-  for (const auto& [name, s] : states) all += s.bytes();
-  return all;
+TokenSequenceMemory TokenSequence::Cache::memory(bool is_shared) const {
+  TokenSequenceMemory m;
+  for (const auto& [name, s] : states) {
+    const State::Impl& i = *StateAccess::impl(s);
+    if (!i.in_blocks()) (is_shared ? m.shared : m.own) += s.bytes();
+    for (const auto& block : i.owners) (is_shared || block.use_count() > 1 ? m.shared : m.own) += i.reserved;
+  }
+  return m;
 }
 
 std::shared_ptr<TokenSequence::Cache> TokenSequence::Cache::clone() const {
@@ -95,9 +100,7 @@ void TokenSequence::assign(std::span<const int32_t> tokens) {
 }
 
 TokenSequenceMemory TokenSequence::memory() const {
-  if (!cache_) return {};
-  const uint64_t all = cache_->bytes();
-  return cache_.use_count() > 1 ? TokenSequenceMemory{0, all} : TokenSequenceMemory{all, 0};
+  return cache_ ? cache_->memory(cache_.use_count() > 1) : TokenSequenceMemory();
 }
 
 void TokenSequence::save(const std::filesystem::path& file) const {
