@@ -76,6 +76,14 @@ CLI::Option* add_choice(CLI::App* sub, const std::string& name, T& value, const 
   return add_choice(sub, name, value, choices, help);
 }
 
+/// Stands behind words in brackets, which CLI11 would take for lists without it.
+constexpr char mark_of_text = '\x1f';
+/// Returns a word as it was typed.
+inline std::string unmarked(std::string word) {
+  if (word.ends_with(mark_of_text) && word.starts_with('[')) word.pop_back();
+  return word;
+}
+
 [[noreturn]] inline void refuse_argument(std::string expected, std::string got, std::string remedy = {}) {
   throw Error(Code::bad_argument, "command line", std::move(expected), std::move(got), std::move(remedy));
 }

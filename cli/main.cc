@@ -53,6 +53,17 @@ int fail(const Command& command, const Error& e) {
   return blames_command_line(e.code()) ? command_line_at_fault : model_at_fault;
 }
 
+/// Returns the words of the command line, the last one first, as CLI11 wants them. It would take a text in
+/// brackets for a list of texts.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(std::make_reverse_iterator(argv + argc),
+                                 std::make_reverse_iterator(argv + 1));
+  if (argc < 2 || words.back() != "tokenize") return words;
+  for (std::string& word : words)
+    if (word.starts_with('[') && word.ends_with(']')) word += mark_of_text;
+  return words;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Lathe reads, checks, optimizes and runs ONNX models.", "lathe"};
   app.set_version_flag("--version", std::string(version()));
@@ -60,7 +71,7 @@ int run(int argc, char** argv) {
   Command command;
   add_all_commands(app, command);
   try {
-    app.parse(argc, argv);
+    app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     command.json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;

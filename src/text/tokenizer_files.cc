@@ -279,6 +279,10 @@ Tokenizer open_pieces(const fs::path& path, FolderConfig c) {
 Tokenizer open_ranks(const fs::path& path, std::string_view bytes, const TokenizerOptions& o,
                      const FolderConfig& c) {
   NamedEncoding e;
+  if (o.pattern.empty() ? !o.special_tokens.empty() : !o.encoding.empty())
+    throw error_about(Code::bad_argument, "tokenize", path.string(),
+                      "an encoding, or a pattern and perhaps special tokens",
+                      o.pattern.empty() ? "special tokens without a pattern" : "an encoding and a pattern");
   if (!o.pattern.empty()) {
     e.pattern = o.pattern;
     for (const auto& [text, id] : o.special_tokens) {

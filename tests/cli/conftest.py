@@ -1,5 +1,6 @@
 """Fixtures: the command, and a directory with the files that the examples in --help name."""
 
+import base64
 import json
 import os
 import pathlib
@@ -94,7 +95,7 @@ def timing_cache(cpu):
 def place(tmp_path):
     """model.onnx, x.npy, inputs/x.npy, expected/y.npy, weights.npz, timings.json, others.json, model.safetensors,
     model.gguf; checkpoint/, a small BERT, and recorded.safetensors, what PyTorch makes of it; tokenizer.json of a few words;
-    decoder/, a language model of a few words, and words.txt."""
+    decoder/, a language model of a few words, words.txt, and conversation.json; own.tiktoken, ranks of bytes and "ab"."""
     onnx.save(small_model(), tmp_path / "model.onnx")
     x = np.array([[1, -2, 3], [0.5, 0.25, -1]], np.float32)
     for name in ("inputs", "expected"):
@@ -114,6 +115,9 @@ def place(tmp_path):
     shutil.copy(ROOT / "tests/data/tokenizer/tokenizer.json", tmp_path / "tokenizer.json")
     shutil.copytree(ROOT / "tests/data/decoder", tmp_path / "decoder")
     (tmp_path / "words.txt").write_text(" ".join(f"w{i * 7 % 32}" for i in range(40)))
+    (tmp_path / "conversation.json").write_text('[{"role": "user", "content": "w3 w4"}]')
+    ranks = [bytes([b]) for b in range(256)] + [b"ab"]
+    (tmp_path / "own.tiktoken").write_text("".join(f"{base64.b64encode(t).decode()} {i}\n" for i, t in enumerate(ranks)))
     for name in ("timings", "others"):
         (tmp_path / f"{name}.json").write_text(json.dumps(timing_cache(name)))
     return tmp_path
