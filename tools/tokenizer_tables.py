@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Prints src/text/tokenizer_tables.inc: what the package `tokenizers` knows of each character. Its parts follow different versions of
-Unicode (regular expressions, normalization, digits, scripts), so every table is asked of the package, character by character. Only
-combining classes come from Python: they never change, and the package says which characters have one.
+Unicode (regular expressions, normalization, digits, scripts, clusters), so every table is asked of the package, character by character.
+Only combining classes and the kinds of clusters come from elsewhere: the package says which characters have one.
 
-    pip install tokenizers==0.23.3 regex==2026.11.19
+    pip install tokenizers==0.23.3 regex==2026.11.19 sentencepiece==0.2.3
     python tools/tokenizer_tables.py > src/text/tokenizer_tables.inc
 
 Tables of classes are runs: letters say the class, digits in base 36 how many characters have it.
@@ -11,6 +11,8 @@ Tables of classes are runs: letters say the class, digits in base 36 how many ch
 import unicodedata
 
 import regex
+import sentencepiece
+import sentencepiece.sentencepiece_model_pb2 as pieces
 from tokenizers import Regex, normalizers, pre_tokenizers
 
 COUNT = 0x110000
@@ -134,6 +136,21 @@ def bert(**on):
     return normalizers.BertNormalizer(**(defaults | on)).normalize_str
 
 
+def clusters():
+    """1 for what joins what is before, 2 for what joins what is behind, 3 for what joins nothing. The package composes letters and accents
+    that are a cluster, and no others."""
+    compose = sentencepiece.SentencePieceNormalizer(rule_name="nmt_nfkc").serialized_model_proto()
+    table = pieces.ModelProto.FromString(compose).normalizer_spec.precompiled_charsmap
+    normal = normalizers.Precompiled(table).normalize_str
+    of = [0] * COUNT
+    for name, value in {"Extend": 1, "ZWJ": 1, "SpacingMark": 1, "Prepend": 2, "Control": 3, "CR": 3, "LF": 3}.items():
+        for c in map(ord, regex.findall(rf"\p{{Grapheme_Cluster_Break={name}}}", TEXT)):
+            alone = normal(chr(c))
+            joins = {1: normal("e\u0301" + chr(c)) != "é" + alone, 2: normal(chr(c) + "e\u0301") != alone + "é", 3: True}[value]
+            of[c] = value if joins else 0
+    return of
+
+
 def main():
     global JOINING
     nfd, nfkd, nfc = (n().normalize_str for n in (normalizers.NFD, normalizers.NFKD, normalizers.NFC))
@@ -176,12 +193,7 @@ def main():
         if len(parts) == 2 and nfc("".join(chr(int(p, 16)) for p in parts)) == chr(c):
             pairs[c] = [chr(int(p, 16)) for p in parts]
     mapping("compositions", "Characters, and the two that become them.", pairs)
-    gcb = {"Extend": 1, "ZWJ": 1, "SpacingMark": 1, "Prepend": 2, "Control": 3, "CR": 3, "LF": 3}
-    breaks = [0] * COUNT
-    for name, value in gcb.items():
-        for c in map(ord, regex.findall(rf"\p{{Grapheme_Cluster_Break={name}}}", TEXT)):
-            breaks[c] = value
-    runs("cluster_runs", "Grapheme clusters: 1 joins what is before, 2 what is behind, 3 nothing.", breaks)
+    runs("cluster_runs", "Grapheme clusters: 1 joins what is before, 2 what is behind, 3 nothing.", clusters())
     print("// clang-format on")
 
 

@@ -269,12 +269,13 @@ void Json::clear() noexcept {
 /// earlier siblings at the end of each object (3.11): a list of many objects takes quadratic time.
 class Json::Builder final : public JsonListener {
  public:
-  Builder(Json& root, size_t max_depth) : root_(root), max_depth_(max_depth) {}
+  Builder(Json& root, size_t max_depth, RealReader reader)
+      : root_(root), max_depth_(max_depth), reader_(reader) {}
   void null() override { add({}); }
   void boolean(bool v) override { add(v); }
   void number_integer(int64_t v) override { add(v); }
   void number_unsigned(uint64_t v) override { add(v); }
-  void number_float(double v, const std::string&) override { add(v); }
+  void number_float(double v, const std::string& text) override { add(reader_ ? reader_(text) : v); }
   void string(const std::string& v) override { add(v); }
   void start_object() override { open_.push_back(&add(Json::object())); }
   void key(const std::string& name) override {
@@ -305,12 +306,13 @@ class Json::Builder final : public JsonListener {
 
   Json& root_;
   size_t max_depth_;
+  RealReader reader_;
   std::vector<Json*> open_;  // each is the last child of the one before, so none moves while it is here
 };
 
-Json Json::parse(std::string_view text, size_t max_depth) {
+Json Json::parse(std::string_view text, size_t max_depth, RealReader reader) {
   Json root;
-  Builder builder(root, max_depth);
+  Builder builder(root, max_depth, reader);
   parse_json(text, builder);
   return root;
 }

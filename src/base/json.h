@@ -75,8 +75,11 @@ class Json {
   }
   static Json object() { return Json(Type::object); }
   /// Parses a text. If names are repeated, the member has the first one's position and the last one's value.
-  /// `max_depth` is the number of objects and lists that may contain a value. Throws JsonFault.
-  static Json parse(std::string_view text, size_t max_depth = std::numeric_limits<size_t>::max());
+  /// `max_depth` is the number of objects and lists that may contain a value; `reader`, where given, makes
+  /// numbers of the text of `real` ones. Throws JsonFault.
+  using RealReader = double (*)(std::string_view text);
+  static Json parse(std::string_view text, size_t max_depth = std::numeric_limits<size_t>::max(),
+                    RealReader reader = nullptr);
 
   Json(Json&& o) noexcept
       : type_(std::exchange(o.type_, Type::null)),

@@ -4,6 +4,7 @@
 #include "io/bounded_json.h"
 #include "io/stored_tensor.h"
 #include "text/json_part.h"
+#include "text/score_number.h"
 
 namespace lathe {
 
@@ -141,7 +142,7 @@ PostProcessorPtr text::read_post_processor(const Part& p) {
 Tokenizer Tokenizer::parse(std::string_view json, std::string origin) {
   auto s = std::make_shared<State>();
   s->origin = std::move(origin);
-  const Json document = parse_bounded_json(json, s->origin, max_tokenizer_bytes);
+  const Json document = parse_bounded_json(json, s->origin, max_tokenizer_bytes, score_number);
   const Part file(*s, document, "");
   s->normalizer = read_normalizer(file["normalizer"]);
   s->pre_tokenizer = read_pre_tokenizer(file["pre_tokenizer"]);

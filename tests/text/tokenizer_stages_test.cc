@@ -7,6 +7,7 @@
 #include "lathe/error.h"
 #include "lathe/tokenizer.h"
 #include "support/error_code.h"
+#include "text/score_number.h"
 
 namespace lathe {
 namespace LATHE_TEST_FILE {
@@ -213,6 +214,22 @@ TEST(TokenizerUnigram, BestSum) {
   EXPECT_EQ(code_of([&] { made(m); }), Code::json_malformed);
   m["unk_id"] = nullptr;
   EXPECT_EQ(code_of([&] { made(m).encode("x"); }), Code::run_bad_value);
+}
+
+TEST(TokenizerUnigram, ScoresAreThoseOfTheRustLibrary) {
+  // It makes of these texts numbers beside the nearest ones.
+  EXPECT_EQ(text::score_number("-5.6597260649584396"), -5.65972606495844);
+  EXPECT_EQ(text::score_number("-7.5005885200990825"), -7.500588520099083);
+  // Digits beyond 64 bits do not count, whether they are before the point or behind it.
+  EXPECT_EQ(text::score_number("1234567890123456789012345e2"), 12345678901234567890.0 * 1e7);
+  EXPECT_EQ(text::score_number("0.12345678901234567890999"), 12345678901234567890.0 / 1e20);
+  EXPECT_EQ(text::score_number("99999999999999999999.5"), 9999999999999999999.0 * 10);
+  EXPECT_EQ(text::score_number("-1.5e-3"), -15.0 / 1e4);
+  EXPECT_EQ(text::score_number("1E+2"), 100);
+  EXPECT_EQ(text::score_number("1e-400"), 1 / 1e308 / 1e92);
+  EXPECT_EQ(text::score_number("1e-99999999999999999999"), 0);
+  EXPECT_EQ(text::score_number("0.0e999"), 0);
+  EXPECT_EQ(text::score_number(""), 0);
 }
 
 TEST(TokenizerModels, WordLevelTakesWholeWords) {
