@@ -54,13 +54,14 @@ struct ChatTemplateLimits {
 /// tojson. docs/reference/chat-templates.md lists what is not there, which is refused with line and column.
 class LATHE_API ChatTemplate {
  public:
-  /// Opens a file or a directory. A file is a chat_template.jinja, or JSON: a tokenizer_config.json or a
-  /// chat_template.json, whose chat_template is a text or a list of names and templates. In a directory,
-  /// chat_template.jinja takes precedence over chat_template.json and tokenizer_config.json, which brings the
-  /// special tokens; additional_chat_templates/*.jinja are templates with these names. Throws file_not_found,
+  /// Opens a file or a directory. A file is a chat_template.jinja; GGUF, with the templates and special
+  /// tokens of its metadata; or JSON: a tokenizer_config.json or a chat_template.json, whose chat_template is
+  /// a text or a list of names and templates. In a directory, chat_template.jinja takes precedence over
+  /// chat_template.json and tokenizer_config.json, which brings the special tokens;
+  /// additional_chat_templates/*.jinja are templates with these names. Throws file_not_found,
   /// file_not_regular, file_unreadable; json_malformed for other JSON; wire_too_large for more than 16 MiB;
-  /// template_malformed, template_unsupported, template_too_large as parse() does; bad_argument where there
-  /// is no template.
+  /// template_malformed, template_unsupported, template_too_large as parse() does; what Gguf::open() throws;
+  /// bad_argument where there is no template.
   static ChatTemplate open(const std::filesystem::path& path);
   /// Parses the source of a template, UTF-8; errors name `origin` in the place of a file. Throws
   /// template_malformed for other syntax than Jinja2's, template_unsupported for what this library does not
@@ -87,6 +88,7 @@ class LATHE_API ChatTemplate {
   ChatTemplate with_special_tokens(std::map<std::string, std::string> tokens) const;
 
  private:
+  friend struct ChatTemplateMaker;
   struct State;
   explicit ChatTemplate(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;

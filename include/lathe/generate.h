@@ -250,9 +250,9 @@ class LATHE_API Generator {
   /// Engine::load throws, and not_supported for the plan of another model.
   static Generator load(const std::filesystem::path& plan, const GeneratorOptions& options = {});
   /// Makes a generator of an engine that was built with BuildOptions::states for its keys and values, and
-  /// with strict numerics. `files`: contents of "tokenizer.json", "tokenizer_config.json",
-  /// "chat_template.jinja" and "generation_config.json", as far as there are such. Throws bad_argument for
-  /// another engine, and what reading the files throws.
+  /// with strict numerics. `files`: contents by name of generation_config.json and of the files that
+  /// Tokenizer::open and ChatTemplate::open read in a directory, as far as there are such. Throws
+  /// bad_argument for another engine, and what reading the files throws.
   Generator(Engine engine, std::map<std::string, std::string> files, int64_t prompt_piece = 64);
   /// Writes plan, tokenizer, chat template and defaults into one file, beside it and then renamed. Throws
   /// file_write_failed.

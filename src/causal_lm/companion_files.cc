@@ -5,6 +5,7 @@
 #include "exporters/gguf_companions.h"
 #include "lathe/checkpoint.h"
 #include "lathe/error.h"
+#include "text/text_files.h"
 
 namespace lathe {
 namespace {
@@ -58,9 +59,10 @@ void CompanionFiles::add_config(const std::string& json, const std::string& orig
 
 CompanionFiles companions_of_folder(const fs::path& folder) {
   CompanionFiles made;
-  for (const char* name :
-       {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "generation_config.json"})
-    if (is_there(folder / name)) made.files[name] = text_of(folder / name);
+  made.files = text::read_tokenizer_files(folder);
+  made.files.merge(text::read_template_files(folder));
+  if (constexpr const char* name = "generation_config.json"; is_there(folder / name))
+    made.files[name] = text_of(folder / name);
   if (const fs::path file = folder / "genai_config.json"; is_there(file)) {
     const ModelConfig genai = ModelConfig::open(file);
     if (genai.has("model.context_length")) made.context_length = genai.get<int64_t>("model.context_length");
@@ -71,6 +73,7 @@ CompanionFiles companions_of_folder(const fs::path& folder) {
     made.add_config(text_of(file), file.string());
   return made;
 }
+
 CompanionFiles companions_of_gguf(const exporters::GgufSource& source) {
   CompanionFiles made;
   std::vector<std::string> left_out;

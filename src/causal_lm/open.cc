@@ -13,6 +13,7 @@
 #include "lathe/error.h"
 #include "lathe/generate.h"
 #include "onnx/load.h"
+#include "text/text_files.h"
 
 namespace lathe {
 namespace {
@@ -84,7 +85,8 @@ Generator Generator::open(const fs::path& path, const GeneratorOptions& options)
   }
   const fs::path file = is_folder(path) ? decoder_in(path) : path;
   fs::path folder = file.parent_path();
-  if (folder.filename() == "onnx" && !is_file(folder / "tokenizer.json")) folder = folder.parent_path();
+  if (folder.filename() == "onnx" && text::read_tokenizer_files(folder).empty())
+    folder = folder.parent_path();
   return build(onnx::load_model(file, options.build.load, options.build.control),
                companions_of_folder(folder), options);
 }

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "lathe/error.h"
+#include "text/gguf_templates.h"
 #include "text/tokenizer_document.h"
 
 namespace lathe::exporters {
@@ -47,14 +48,16 @@ std::string tokenizer_config(const Gguf& g, const text::PlainVocabulary& v, cons
            {"clean_up_tokenization_spaces", false}};
   if (v.add_begin) all["add_bos_token"] = *v.add_begin;
   if (v.add_end) all["add_eos_token"] = *v.add_end;
-  const auto token = [&](const char* name, std::optional<int64_t> id) {
-    if (id && *id >= 0 && static_cast<uint64_t>(*id) < v.tokens.size())
-      all[name] = v.tokens[static_cast<size_t>(*id)];
-  };
-  token("bos_token", v.begin), token("eos_token", v.end), token("unk_token", v.unknown);
-  if (g.find("tokenizer.ggml.padding_token_id"))
-    token("pad_token", g.get<int64_t>("tokenizer.ggml.padding_token_id"));
-  if (g.find("tokenizer.chat_template")) all["chat_template"] = g.get<std::string>("tokenizer.chat_template");
+  const text::GgufTemplates said = text::read_gguf_templates(g, v);
+  for (const auto& [name, token] : said.special_tokens) all[name] = token;
+  if (said.templates.size() == 1 && said.templates.contains("default")) {
+    all["chat_template"] = said.templates.at("default");
+  } else if (!said.templates.empty()) {
+    Json list = Json::array();
+    for (const auto& [name, source] : said.templates)
+      list.push_back(Json{{"name", name}, {"template", source}});
+    all["chat_template"] = std::move(list);
+  }
   return all.dump(2) + "\n";
 }
 

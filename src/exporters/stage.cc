@@ -132,6 +132,7 @@ void copy_companions(const fs::path& checkpoint, const fs::path& to) {
                                    "bpe.codes",
                                    "spiece.model",
                                    "sentencepiece.bpe.model",
+                                   "sentencepiece.model",
                                    "tokenizer.model",
                                    "source.spm",
                                    "target.spm",
@@ -149,6 +150,13 @@ void copy_companions(const fs::path& checkpoint, const fs::path& to) {
     std::error_code ignored;
     if (fs::is_regular_file(checkpoint / name, ignored)) copy_one(checkpoint / name, to / name);
   }
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(checkpoint, ignored))
+    if (entry.path().extension() == ".tiktoken" && entry.is_regular_file(ignored))
+      copy_one(entry.path(), to / entry.path().filename());
+  for (const auto& entry : fs::directory_iterator(checkpoint / "additional_chat_templates", ignored))
+    if (entry.path().extension() == ".jinja" && entry.is_regular_file(ignored))
+      copy_one(entry.path(), to / "additional_chat_templates" / entry.path().filename());
 }
 
 std::string read_config(const fs::path& checkpoint) {

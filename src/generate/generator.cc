@@ -16,34 +16,16 @@
 #include "runtime/frame.h"
 #include "runtime/growth.h"
 #include "runtime/state_impl.h"
+#include "text/text_files.h"
 
 namespace lathe {
 namespace {
 
-constexpr const char* tokenizer_file = "tokenizer.json";
-constexpr const char* template_file = "chat_template.jinja";
-constexpr const char* tokenizer_config_file = "tokenizer_config.json";
 constexpr const char* defaults_file = "generation_config.json";
 
 const std::string* find(const std::map<std::string, std::string>& files, const char* name) {
   const auto at = files.find(name);
   return at == files.end() ? nullptr : &at->second;
-}
-
-std::optional<ChatTemplate> template_of(const std::map<std::string, std::string>& files) {
-  std::optional<ChatTemplate> made;
-  if (const std::string* config = find(files, tokenizer_config_file)) {
-    try {
-      made = ChatTemplate::parse_config(*config);
-    } catch (const Error& e) {
-      if (e.code() != Code::bad_argument) throw;  // it has no template
-    }
-  }
-  if (const std::string* own = find(files, template_file)) {
-    ChatTemplate alone = ChatTemplate::parse(*own, template_file);
-    made = made ? alone.with_special_tokens(made->special_tokens()) : std::move(alone);
-  }
-  return made;
 }
 
 /// Returns the bytes that a state takes with so many tokens: whole blocks, or pages for the rows of each
@@ -69,15 +51,14 @@ uint64_t bytes_of(const State& state, int64_t length) {
 Generator::Impl::Impl(Engine engine, std::map<std::string, std::string> all, int64_t context, int64_t piece)
     : decoder(std::move(engine)),
       files(std::move(all)),
-      chat_template(template_of(files)),
+      tokenizer(text::tokenizer_of(files)),
+      chat_template(text::chat_template_of(files)),
       context_length(context == 0 ? decoder.capacity() : std::min(context, decoder.capacity())),
       prompt_piece(piece) {
   if (context < 0 || piece < 1)
     throw Error(Code::bad_argument, "generate",
                 "a context_length of at least 0 and a prompt_piece of at least 1",
                 std::to_string(context) + " and " + std::to_string(piece));
-  if (const std::string* json = find(files, tokenizer_file))
-    tokenizer = Tokenizer::parse(*json, tokenizer_file);
   if (const std::string* json = find(files, defaults_file))
     defaults = GenerationConfig::parse(*json, defaults_file);
   if (defaults.eos_token_id.empty() && tokenizer && chat_template)
@@ -182,7 +163,7 @@ void Generator::save(const std::filesystem::path& path) const {
 const Engine& Generator::engine() const { return impl_->decoder.engine(); }
 bool Generator::has_tokenizer() const { return impl_->tokenizer.has_value(); }
 const Tokenizer& Generator::tokenizer() const {
-  if (!impl_->tokenizer) throw_absent("a tokenizer", tokenizer_file);
+  if (!impl_->tokenizer) throw_absent("a tokenizer", "tokenizer.json, tokenizer.model or the like");
   return *impl_->tokenizer;
 }
 bool Generator::has_chat_template() const { return impl_->chat_template.has_value(); }

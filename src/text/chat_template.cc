@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "base/error_about.h"
-#include "base/file.h"
 #include "base/utf8.h"
-#include "io/bounded_json.h"
+#include "text/chat_template_state.h"
 #include "text/template/characters.h"
 #include "text/template/interpreter.h"
 #include "text/template/lexer.h"
@@ -24,13 +23,6 @@ static_assert(ChatTemplateLimits::range == jinja::max_range);
 
 namespace {
 
-constexpr uint64_t largest_template_file = uint64_t{16} << 20;
-
-struct ParsedTemplate {
-  std::string source, origin;
-  std::shared_ptr<const jinja::Program> program;
-};
-
 /// Says where in the source a fault is.
 Error template_error(const jinja::Fault& f, const std::string& origin, std::string_view source) {
   std::string got = f.got;
@@ -44,6 +36,8 @@ Error template_error(const jinja::Fault& f, const std::string& origin, std::stri
   return error_about(f.code, "template", origin, f.expected, std::move(got), f.remedy);
 }
 
+}  // namespace
+
 ParsedTemplate parse_one(std::string_view source, std::string origin) {
   ParsedTemplate t;
   t.source = source;
@@ -54,124 +48,6 @@ ParsedTemplate parse_one(std::string_view source, std::string origin) {
     throw template_error(f, t.origin, jinja::normalized(source));
   }
   return t;
-}
-
-}  // namespace
-
-struct ChatTemplate::State {
-  std::map<std::string, ParsedTemplate, std::less<>> templates;
-  std::map<std::string, std::string> special_tokens;
-  std::string origin;
-
-  const ParsedTemplate& find(std::string_view name) const {
-    const auto i = templates.find(name);
-    if (i != templates.end()) return i->second;
-    std::string all;
-    for (const auto& entry : templates) all += (all.empty() ? "'" : ", '") + entry.first + "'";
-    throw error_about(Code::bad_argument, "template", origin, "the name of a template: " + all,
-                      "'" + std::string(name) + "'");
-  }
-
-  /// Takes the templates of a chat_template, which is a text or a list of names and texts.
-  void add(const Json& chat_template, const std::string& from) {
-    const auto fail = [&](const std::string& got) {
-      throw error_about(Code::json_malformed, "template", from,
-                        "chat_template: a text, or a list of objects with 'name' and 'template'", got);
-    };
-    if (chat_template.is_string()) {
-      templates.insert_or_assign("default", parse_one(chat_template.get<std::string>(), from));
-      return;
-    }
-    if (!chat_template.is_array()) fail(chat_template.type_name());
-    for (const Json& one : chat_template) {
-      const Json *name = one.find("name"), *text = one.find("template");
-      if (!name || !text || !name->is_string() || !text->is_string()) fail("another item");
-      const auto key = name->get<std::string>();
-      templates.insert_or_assign(key, parse_one(text->get<std::string>(), from + ", " + key));
-    }
-  }
-
-  /// Takes the special tokens of a tokenizer_config.json: texts, or objects with a content.
-  void add_tokens(const Json& config) {
-    for (const Json::Member& m : config.items()) {
-      if (!m.name.ends_with("_token")) continue;
-      const Json* text = m.value.is_object() ? m.value.find("content") : &m.value;
-      if (text && text->is_string()) special_tokens[m.name] = text->get<std::string>();
-    }
-  }
-};
-
-namespace {
-
-std::string template_text(const std::filesystem::path& path) {
-  File f = open_regular(path);
-  if (size_of(f, path) > largest_template_file)
-    throw error_about(Code::wire_too_large, "template", path.string(),
-                      "at most " + std::to_string(largest_template_file) + " bytes", "more");
-  return std::string(read_file(std::move(f), path)->view());
-}
-
-bool is_there(const std::filesystem::path& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
-}
-
-}  // namespace
-
-ChatTemplate ChatTemplate::parse(std::string_view source, std::string origin) {
-  auto state = std::make_shared<State>();
-  state->origin = origin;
-  state->templates.emplace("default", parse_one(source, std::move(origin)));
-  return ChatTemplate(std::move(state));
-}
-
-ChatTemplate ChatTemplate::parse_config(std::string_view json, std::string origin) {
-  auto state = std::make_shared<State>();
-  state->origin = origin;
-  const Json config = parse_bounded_json(json, origin);
-  state->add_tokens(config);
-  if (const Json* t = config.find("chat_template"); t && !t->is_null()) state->add(*t, origin);
-  if (state->templates.empty())
-    throw error_about(Code::bad_argument, "template", origin, "a chat template", "none");
-  return ChatTemplate(std::move(state));
-}
-
-ChatTemplate ChatTemplate::open(const std::filesystem::path& path) {
-  auto state = std::make_shared<State>();
-  state->origin = path.string();
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    if (const auto config = path / "tokenizer_config.json"; is_there(config)) {
-      const Json json = parse_bounded_json(config);
-      state->add_tokens(json);
-      if (const Json* t = json.find("chat_template"); t && !t->is_null()) state->add(*t, config.string());
-    }
-    if (const auto file = path / "chat_template.json"; is_there(file)) {
-      const Json json = parse_bounded_json(file);
-      if (const Json* t = json.find("chat_template"); t && !t->is_null()) state->add(*t, file.string());
-    }
-    const auto own = path / "chat_template.jinja";
-    const auto more = path / "additional_chat_templates";
-    const bool has_files = is_there(own) || std::filesystem::is_directory(more, ignored);
-    if (has_files) state->templates.clear();
-    if (is_there(own)) state->templates.emplace("default", parse_one(template_text(own), own.string()));
-    if (has_files && std::filesystem::is_directory(more, ignored)) {
-      for (const auto& entry : std::filesystem::directory_iterator(more, ignored))
-        if (entry.path().extension() == ".jinja")
-          state->templates.insert_or_assign(entry.path().stem().string(),
-                                            parse_one(template_text(entry.path()), entry.path().string()));
-    }
-  } else if (path.extension() == ".json") {
-    const Json json = parse_bounded_json(path);
-    state->add_tokens(json);
-    if (const Json* t = json.find("chat_template"); t && !t->is_null()) state->add(*t, path.string());
-  } else {
-    state->templates.emplace("default", parse_one(template_text(path), path.string()));
-  }
-  if (state->templates.empty())
-    throw error_about(Code::bad_argument, "template", path.string(), "a chat template", "none",
-                      "give the file of a template, or a directory that has one");
-  return ChatTemplate(std::move(state));
 }
 
 namespace {

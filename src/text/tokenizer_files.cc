@@ -28,12 +28,42 @@ bool has_file(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-std::shared_ptr<const FileBytes> read_bounded(const fs::path& path) {
+std::string read_bounded(const fs::path& path) {
   File f = open_regular(path);
   if (const uint64_t size = size_of(f, path); size > max_tokenizer_file)
     throw error_about(Code::wire_too_large, "tokenize", path.string(),
                       "at most " + std::to_string(max_tokenizer_file) + " bytes", std::to_string(size));
-  return read_file(std::move(f), path);
+  return std::string(read_file(std::move(f), path)->view());
+}
+
+constexpr const char* config_file = "tokenizer_config.json";
+constexpr const char* added_file = "added_tokens.json";
+/// Files that alone are a tokenizer, but for what the two above say.
+constexpr const char* piece_files[] = {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
+                                       "sentencepiece.model"};
+constexpr std::string_view rank_extension = ".tiktoken";
+
+/// Returns the names of the files that make the tokenizer, the most important one first; none without one.
+/// `ranks`: the names of all files of ranks.
+std::vector<std::string> chosen_files(const auto& has, std::vector<std::string> ranks,
+                                      const fs::path& folder) {
+  std::vector<std::string> names;
+  if (has("tokenizer.json")) return {"tokenizer.json"};
+  if (has("vocab.json") && has("merges.txt")) names = {"vocab.json", "merges.txt"};
+  for (const char* name : piece_files)
+    if (names.empty() && has(name)) names = {name};
+  if (names.empty() && !ranks.empty()) {
+    std::ranges::sort(ranks);
+    if (ranks.size() > 1)
+      throw error_about(Code::bad_argument, "tokenize", folder.string(), "one file of ranks",
+                        std::to_string(ranks.size()),
+                        "give the file itself: " + (folder / ranks[0]).string());
+    names = std::move(ranks);
+  }
+  if (names.empty()) return names;
+  for (const char* name : {config_file, added_file})
+    if (has(name)) names.emplace_back(name);
+  return names;
 }
 
 /// Reads a token that is given as its text, or as an object.
@@ -72,13 +102,13 @@ std::optional<bool> flag_at(const Part& p) {
 
 }  // namespace
 
-FolderConfig read_folder_config(const fs::path& folder) {
+FolderConfig read_folder_config(const TextFiles& files, const fs::path& folder) {
   FolderConfig c;
-  c.path = folder / "tokenizer_config.json";
-  if (has_file(c.path)) {
+  c.path = folder / config_file;
+  if (const auto at = files.find(config_file); at != files.end()) {
     Pipeline about;
     about.origin = c.path.string();
-    const Json json = parse_bounded_json(c.path);
+    const Json json = parse_bounded_json(at->second, c.path);
     const Part file(about, json, "");
     if (!file["tokenizer_class"].is_null()) c.tokenizer_class = file["tokenizer_class"].text();
     if (c.tokenizer_class.ends_with("Fast")) c.tokenizer_class.resize(c.tokenizer_class.size() - 4);
@@ -101,10 +131,10 @@ FolderConfig read_folder_config(const fs::path& folder) {
     c.add_prefix_space = flag_at(file["add_prefix_space"]), c.legacy = flag_at(file["legacy"]);
     c.extra_ids = file["extra_ids"].number(longest_encoding, c.extra_ids);
   }
-  if (const fs::path more = folder / "added_tokens.json"; has_file(more)) {
+  if (const auto at = files.find(added_file); at != files.end()) {
     Pipeline about;
-    about.origin = more.string();
-    const Json json = parse_bounded_json(more);
+    about.origin = (folder / added_file).string();
+    const Json json = parse_bounded_json(at->second, about.origin);
     const Part file(about, json, "");
     for (const Json::Member& m : json.items()) {
       AddedToken t;
@@ -160,9 +190,7 @@ NamedToken named_token(const FolderConfig& c, const std::string& key, const std:
   return t;
 }
 
-std::vector<Merge> read_merges(const Pipeline& p, const fs::path& path, const Vocabulary& v) {
-  const auto lines = read_bounded(path);
-  const std::string_view text = lines->view();
+std::vector<Merge> read_merges(const Pipeline& p, std::string_view text, const Vocabulary& v) {
   std::vector<Merge> all;
   for (size_t i = 0, number = 1; i < text.size(); ++number) {
     const size_t end = std::min(text.find('\n', i), text.size());
@@ -176,16 +204,17 @@ std::vector<Merge> read_merges(const Pipeline& p, const fs::path& path, const Vo
     const Merge m{v.find(left), v.find(right), v.find(std::string(left) + std::string(right))};
     if (m.left == no_token || m.right == no_token || m.result == no_token)
       p.fail(Code::json_malformed,
-             path.filename().string() + ", line " + std::to_string(number) + ": two tokens of the vocabulary",
-             in_quotes(line), "take vocab.json and merges.txt of the same model");
+             "merges.txt, line " + std::to_string(number) + ": two tokens of the vocabulary", in_quotes(line),
+             "take vocab.json and merges.txt of the same model");
     all.push_back(m);
   }
   return all;
 }
 
-}  // namespace
-
-Tokenizer open_vocabulary(const fs::path& vocabulary, const fs::path& merges, FolderConfig c) {
+/// Reads vocab.json and the merges.txt beside it: byte-level BPE that splits as the class does; without one,
+/// as GPT-2 does.
+Tokenizer open_vocabulary(const fs::path& path, std::string_view vocabulary, std::string_view merges,
+                          FolderConfig c) {
   const std::string& kind = c.tokenizer_class;
   const bool roberta = kind == "RobertaTokenizer" || kind == "BartTokenizer" ||
                        kind == "LongformerTokenizer" || kind == "LEDTokenizer";
@@ -195,9 +224,8 @@ Tokenizer open_vocabulary(const fs::path& vocabulary, const fs::path& merges, Fo
                  "BartTokenizer, GPT2Tokenizer, LEDTokenizer, LongformerTokenizer, Qwen2Tokenizer, "
                  "RobertaTokenizer");
   auto s = std::make_shared<TokenizerMaker::State>();
-  s->origin = vocabulary.string();
-  const auto file = read_bounded(vocabulary);
-  const Json document = parse_bounded_json(file->view(), vocabulary, max_tokenizer_file);
+  s->origin = path.string();
+  const Json document = parse_bounded_json(vocabulary, path, max_tokenizer_file);
   Vocabulary v = read_vocabulary(Part(*s, document, ""));
   const std::vector<Merge> all = read_merges(*s, merges, v);
   const bool prefix_space = c.add_prefix_space.value_or(false);
@@ -242,16 +270,14 @@ Tokenizer open_vocabulary(const fs::path& vocabulary, const fs::path& merges, Fo
   return TokenizerMaker::of(std::move(s));
 }
 
-namespace {
-
 /// A model of SentencePiece, with what the folder says of its use.
-Tokenizer open_pieces(const fs::path& path, FolderConfig c) {
+Tokenizer open_pieces(const fs::path& path, std::string_view bytes, FolderConfig c) {
   const std::string& kind = c.tokenizer_class;
   const bool llama = kind == "LlamaTokenizer" || kind == "CodeLlamaTokenizer" || kind == "GemmaTokenizer",
              t5 = kind == "T5Tokenizer";
   if (!llama && !t5 && !kind.empty())
     refuse_class(c, "CodeLlamaTokenizer, GemmaTokenizer, LlamaTokenizer, T5Tokenizer");
-  SentencePiece p = read_sentence_piece(read_bounded(path)->view(), path.string());
+  SentencePiece p = read_sentence_piece(bytes, path.string());
   SentencePieceUse use;
   use.add_begin = c.add_begin.value_or(llama), use.add_end = c.add_end.value_or(t5);
   use.prefix_once = !c.legacy.value_or(true);
@@ -314,50 +340,37 @@ Tokenizer open_ranks(const fs::path& path, std::string_view bytes, const Tokeniz
   return read_ranks(bytes, e, path.string());
 }
 
-/// Opens a file that is no part of a folder, or the one of a folder that `c` describes.
-Tokenizer open_file(const fs::path& path, const TokenizerOptions& o, const FolderConfig& c) {
-  char head[4] = {};
-  std::ifstream(path, std::ios::binary).read(head, sizeof head);
-  const bool gguf = begins_as_gguf({head, sizeof head});
-  const auto refuse_options = [&] {
-    if (o.encoding.empty() && o.pattern.empty() && o.special_tokens.empty()) return;
-    throw error_about(Code::bad_argument, "tokenize", path.string(),
-                      "no options: only files of ranks (tiktoken) take them", "some");
-  };
-  if (gguf) {
-    refuse_options();
-    return Tokenizer::from_gguf(Gguf::open(path));
-  }
-  const auto file = read_bounded(path);
-  const std::string_view bytes = file->view();
+void refuse_options(const fs::path& path, const TokenizerOptions& o) {
+  if (o.encoding.empty() && o.pattern.empty() && o.special_tokens.empty()) return;
+  throw error_about(Code::bad_argument, "tokenize", path.string(),
+                    "no options: only files of ranks (tiktoken) take them", "some");
+}
+
+/// Makes a tokenizer of a file's contents, of which `c` says what the folder says.
+Tokenizer open_bytes(const fs::path& path, std::string_view bytes, const TokenizerOptions& o,
+                     const FolderConfig& c) {
   const size_t first = bytes.find_first_not_of(" \t\r\n");
   const bool json = first != bytes.npos && (bytes[first] == '{' || bytes[first] == '[');
   if (!json && looks_like_sentence_piece(bytes)) {
-    refuse_options();
-    return open_pieces(path, c);
+    refuse_options(path, o);
+    return open_pieces(path, bytes, c);
   }
-  if (!json && (looks_like_ranks(bytes) || path.extension() == ".tiktoken"))
+  if (!json && (looks_like_ranks(bytes) || path.extension() == rank_extension))
     return open_ranks(path, bytes, o, c);
-  refuse_options();
+  refuse_options(path, o);
   return Tokenizer::parse(bytes, path.string());
 }
 
+Tokenizer open_file(const fs::path& path, const TokenizerOptions& o) {
+  char head[4] = {};
+  std::ifstream(path, std::ios::binary).read(head, sizeof head);
+  if (!begins_as_gguf({head, sizeof head})) return open_bytes(path, read_bounded(path), o, {});
+  refuse_options(path, o);
+  return Tokenizer::from_gguf(Gguf::open(path));
+}
+
 Tokenizer open_folder(const fs::path& folder, const TokenizerOptions& o) {
-  if (has_file(folder / "tokenizer.json")) return open_file(folder / "tokenizer.json", o, {});
-  if (has_file(folder / "vocab.json") && has_file(folder / "merges.txt"))
-    return open_vocabulary(folder / "vocab.json", folder / "merges.txt", read_folder_config(folder));
-  for (const char* name :
-       {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "sentencepiece.model"})
-    if (has_file(folder / name)) return open_file(folder / name, o, read_folder_config(folder));
-  std::vector<fs::path> ranks;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored))
-    if (entry.path().extension() == ".tiktoken") ranks.push_back(entry.path());
-  std::ranges::sort(ranks);
-  if (ranks.size() > 1)
-    throw error_about(Code::bad_argument, "tokenize", folder.string(), "one file of ranks",
-                      std::to_string(ranks.size()), "give the file itself: " + ranks[0].string());
-  if (ranks.size() == 1) return open_file(ranks[0], o, read_folder_config(folder));
+  if (std::optional<Tokenizer> t = tokenizer_of(read_tokenizer_files(folder), folder, o)) return *t;
   throw error_about(Code::file_not_found, "tokenize", folder.string(),
                     "a tokenizer: tokenizer.json, vocab.json with merges.txt, tokenizer.model, spiece.model, "
                     "sentencepiece.bpe.model or *.tiktoken",
@@ -365,6 +378,35 @@ Tokenizer open_folder(const fs::path& folder, const TokenizerOptions& o) {
 }
 
 }  // namespace
+
+TextFiles read_tokenizer_files(const fs::path& folder) {
+  std::vector<std::string> ranks;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored))
+    if (entry.path().extension() == rank_extension) ranks.push_back(entry.path().filename().string());
+  TextFiles files;
+  for (const std::string& name :
+       chosen_files([&](const char* n) { return has_file(folder / n); }, std::move(ranks), folder))
+    files[name] = read_bounded(folder / name);
+  return files;
+}
+
+std::optional<Tokenizer> tokenizer_of(const TextFiles& files, const fs::path& folder,
+                                      const TokenizerOptions& options) {
+  std::vector<std::string> ranks;
+  for (const auto& [name, contents] : files)
+    if (name.ends_with(rank_extension)) ranks.push_back(name);
+  const auto names = chosen_files([&](const char* n) { return files.contains(n); }, std::move(ranks), folder);
+  if (names.empty()) return std::nullopt;
+  const fs::path path = folder / names[0];
+  const std::string& contents = files.at(names[0]);
+  if (names[0] == "tokenizer.json") return open_bytes(path, contents, options, {});
+  FolderConfig config = read_folder_config(files, folder);
+  if (names[0] != "vocab.json") return open_bytes(path, contents, options, config);
+  refuse_options(path, options);
+  return open_vocabulary(path, contents, files.at("merges.txt"), std::move(config));
+}
+
 }  // namespace lathe::text
 
 namespace lathe {
@@ -373,7 +415,7 @@ Tokenizer Tokenizer::open(const std::filesystem::path& path, const TokenizerOpti
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return text::open_folder(path, options);
   open_regular(path);  // throws where there is no such file
-  return text::open_file(path, options, {});
+  return text::open_file(path, options);
 }
 
 }  // namespace lathe

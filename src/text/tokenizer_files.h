@@ -9,6 +9,7 @@
 
 #include "lathe/tokenizer.h"
 #include "text/added_tokens.h"
+#include "text/text_files.h"
 
 namespace lathe::text {
 
@@ -22,12 +23,8 @@ struct FolderConfig {
   std::optional<bool> add_prefix_space, legacy;
   int64_t extra_ids = 100;  // of T5
 };
-/// Reads those that are there. Throws json_malformed for other JSON and for ids out of range.
-FolderConfig read_folder_config(const std::filesystem::path& folder);
-
-/// Reads vocab.json and the merges.txt beside it: byte-level BPE that splits as the class does; without one,
-/// as GPT-2 does. Throws as Tokenizer::open() does.
-Tokenizer open_vocabulary(const std::filesystem::path& vocabulary, const std::filesystem::path& merges,
-                          FolderConfig config);
+/// Reads those of them that are among the files; errors name them in the folder. Throws json_malformed for
+/// other JSON and for ids out of range.
+FolderConfig read_folder_config(const TextFiles& files, const std::filesystem::path& folder);
 
 }  // namespace lathe::text

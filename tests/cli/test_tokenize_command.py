@@ -1,8 +1,11 @@
 """`lathe tokenize`: texts and conversations to tokens, and tokens to texts."""
 
 import json
+import struct
 
 import pytest
+
+from conftest import write_gguf
 
 
 def ids(done):
@@ -108,3 +111,22 @@ def test_ranks(lathe):
         assert done.returncode == 2 and done.json["error"]["code"] == "E6001", (words, done)
     brackets = lathe("tokenize", "own.tiktoken", "ab", "--pattern", "[ab]", "--json")
     assert ids(brackets) == [[97, 98]]
+
+
+def test_gguf_has_tokenizer_and_template(lathe, place):
+    def text(s):
+        return struct.pack("<Q", len(s.encode())) + s.encode()
+
+    tokens = ["<unk>", "<s>", "</s>", "▁", "a", "b", "▁a"]
+    metadata = [
+        ("general.architecture", 8, text("llama")),
+        ("tokenizer.ggml.model", 8, text("llama")),
+        ("tokenizer.ggml.tokens", 9, struct.pack("<IQ", 8, len(tokens)) + b"".join(map(text, tokens))),
+        ("tokenizer.ggml.scores", 9, struct.pack("<IQ7f", 6, 7, 0, 0, 0, -1, -2, -3, -4)),
+        ("tokenizer.ggml.token_type", 9, struct.pack("<IQ7i", 5, 7, 2, 3, 3, 1, 1, 1, 1)),
+        ("tokenizer.chat_template", 8, text("{{ bos_token }}{% for m in messages %}{{ m.content }}{{ eos_token }}{% endfor %}")),
+    ]
+    write_gguf(place / "words.gguf", metadata, [])
+    made = lathe("tokenize", "words.gguf", "--chat", "-", "--json", input='[{"role": "user", "content": "ab"}]')
+    assert made.returncode == 0, made.stderr
+    assert made.json["text"] == "<s>ab</s>" and ids(made) == [[1, 6, 5, 2]]

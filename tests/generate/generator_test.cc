@@ -328,6 +328,64 @@ TEST(Generator, APlanKeepsTokenizerAndTemplate) {
   EXPECT_EQ(code_of([&] { Generator::open(folder.path() / "none", options()); }), Code::file_not_found);
 }
 
+/// A folder with the decoder of the tests and these files in the place of its own.
+void write_decoder(const TempDirectory& folder, const std::map<std::string, std::string>& files) {
+  const std::filesystem::path from = std::filesystem::path(LATHE_SOURCE_DIR) / "tests" / "data" / "decoder";
+  std::filesystem::copy(from / "model.onnx", folder.path());
+  for (const auto& [name, contents] : files) {
+    std::filesystem::create_directories((folder / name).parent_path());
+    folder.write(name, contents);
+  }
+}
+
+TEST(Generator, AFolderHasItsTextInFilesOfAnyKind) {
+  const auto ids = [](const Generator& g, const char* text) { return g.encode(text, false); };
+  const auto check = [&](const std::map<std::string, std::string>& files, const Ids& want) {
+    const TempDirectory folder;
+    write_decoder(folder, files);
+    const auto made = Generator::open(folder.path(), options(1, 64, 32));
+    made.save(folder / "m.lathe");
+    for (const auto& g : {made, Generator::load(folder / "m.lathe", options(1, 64, 32))}) {
+      EXPECT_EQ(ids(g, "abab<e>"), want) << files.begin()->first;
+      ASSERT_TRUE(g.has_chat_template());
+      EXPECT_EQ(g.chat_template().render({.messages = R"([{"content": "a"}])"}), "a<e>");
+    }
+  };
+  const std::string config =
+      R"("eos_token": "<e>", "added_tokens_decoder": {"30": {"content": "<e>", "special": true}})";
+  const std::string source = "{{ messages[0].content }}{{ eos_token }}";
+  check({{"vocab.json", R"({"a": 3, "b": 4, "ab": 5, "<e>": 30})"},
+         {"merges.txt", "a b\n"},
+         {"tokenizer_config.json", "{" + config + R"(, "chat_template": ")" + source + "\"}"}},
+        {5, 5, 30});
+  const auto piece = [](const std::string& text, int type) {
+    return std::string("\x0a") + static_cast<char>(text.size() + 9) + "\x0a" +
+           static_cast<char>(text.size()) + text + std::string("\x15\0\0\x80\xbf\x18", 6) +
+           static_cast<char>(type);
+  };
+  for (const char* name : {"tokenizer.model", "spiece.model"})
+    check({{name, piece("<unk>", 2) + piece("a", 1) + piece("b", 1) + piece("ab", 1) +
+                      std::string("\x12\x02\x18\x02\x1a\x02\x18\x00", 8)},
+           {"added_tokens.json", R"({"<e>": 30})"},
+           {"tokenizer_config.json", R"({"eos_token": "<e>"})"},
+           {"additional_chat_templates/default.jinja", source}},
+          {3, 3, 30});
+  // Ranks whose name says the encoding; ids beyond the vocabulary of the decoder are those of single bytes.
+  const std::string letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string ranks = "YWI= 5\n";
+  for (size_t b = 0; b < 256; ++b)
+    ranks += letters.substr(b / 4, 1) + letters[b % 4 * 16] + "== " + std::to_string(b + 50) + "\n";
+  check({{"gpt2.tiktoken", ranks},
+         {"tokenizer_config.json", "{" + config + "}"},
+         {"chat_template.json", R"({"chat_template": ")" + source + "\"}"}},
+        {5, 5, 30});
+  const TempDirectory folder;
+  write_decoder(
+      folder,
+      {{"vocab.json", "{}"}, {"merges.txt", ""}, {"tokenizer_config.json", R"({"tokenizer_class": "X"})"}});
+  EXPECT_EQ(code_of([&] { Generator::open(folder.path(), options()); }), Code::not_supported);
+}
+
 TEST(Generator, LogitsAreThoseOfTheWholeModel) {
   LATHE_NEEDS_SHARED(shared);
   const auto file = shared / "models" / decoders[0] / "model.onnx";

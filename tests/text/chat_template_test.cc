@@ -7,6 +7,7 @@
 
 #include "lathe/error.h"
 #include "support/error_code.h"
+#include "support/gguf_file.h"
 #include "support/temp_directory.h"
 
 namespace lathe {
@@ -176,6 +177,35 @@ TEST(ChatTemplate, ThreadsShareOne) {
     });
   for (std::thread& t : threads) t.join();
   for (const std::string& g : got) EXPECT_EQ(g, "A12");
+}
+
+TEST(ChatTemplate, GgufHasTemplatesAndSpecialTokens) {
+  using namespace lathe::testing;
+  const TempDirectory folder;
+  GgufFile f;
+  f.with("tokenizer.chat_template", gguf_text("{{ bos_token }}{{ messages[0].content }}{{ eos_token }}"));
+  const auto alone = ChatTemplate::open(folder.write("alone.gguf", f.bytes()));
+  EXPECT_EQ(alone.render({.messages = R"([{"content": "a"}])"}), "a");
+  f.with("tokenizer.ggml.model", gguf_text("gpt2"));
+  f.with("tokenizer.ggml.tokens",
+         gguf_array(GgufValueType::string, 2, gguf_string("<s>") + gguf_string("</s>")));
+  f.with("tokenizer.ggml.merges", gguf_array(GgufValueType::string, 0, ""));
+  f.with("tokenizer.ggml.bos_token_id", gguf_u32(0));
+  f.with("tokenizer.ggml.eos_token_id", gguf_u32(1));
+  f.with("tokenizer.ggml.padding_token_id", gguf_u32(1));
+  f.with("tokenizer.chat_template.tool_use", gguf_text("{{ tools | length }}{{ pad_token }}"));
+  // The name does not count: the contents say what a file is.
+  const auto chat = ChatTemplate::open(folder.write("x.bin", f.bytes()));
+  EXPECT_EQ(chat.names(), (std::vector<std::string>{"default", "tool_use"}));
+  EXPECT_EQ(chat.render({.messages = R"([{"content": "a"}])"}), "<s>a</s>");
+  EXPECT_EQ(chat.render({.tools = "[{}]"}), "1</s>");
+  EXPECT_EQ(code_of([&] { ChatTemplate::open(folder.write("n.gguf", GgufFile().bytes())); }),
+            Code::bad_argument);
+  EXPECT_EQ(code_of([&] {
+              ChatTemplate::open(folder.write(
+                  "b.gguf", GgufFile().with("tokenizer.chat_template", gguf_text("{% if %}")).bytes()));
+            }),
+            Code::template_malformed);
 }
 
 }  // namespace LATHE_TEST_FILE
