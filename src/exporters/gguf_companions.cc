@@ -43,6 +43,7 @@ std::string tokenizer_config(const Gguf& g, const text::PlainVocabulary& v, cons
   using Kind = text::PlainVocabulary::Kind;
   Json all{{"tokenizer_class", v.kind == Kind::byte_level_bpe ? "GPT2Tokenizer"
                                : v.kind == Kind::word_piece   ? "BertTokenizer"
+                               : v.kind == Kind::unigram      ? "T5Tokenizer"
                                                               : "LlamaTokenizer"},
            {"model_max_length", config.get<int64_t>("max_position_embeddings")},
            {"clean_up_tokenization_spaces", false}};

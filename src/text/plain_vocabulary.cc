@@ -115,7 +115,7 @@ ModelPtr bert_model(const Pipeline& p, PlainVocabulary& v) {
                           longest_bert_word);
 }
 
-/// A SentencePiece model, whose control pieces are found in texts, too.
+/// A SentencePiece model, whose control and unknown pieces are found in texts, too.
 Tokenizer unigram_tokenizer(const Pipeline& p, PlainVocabulary v, std::string origin) {
   SentencePiece said;
   SentencePieceUse use;
@@ -126,7 +126,8 @@ Tokenizer unigram_tokenizer(const Pipeline& p, PlainVocabulary v, std::string or
     if (t == Type::unknown || v.unknown == i) t = v.unknown.value_or(i) == i ? Type::unknown : Type::control;
     bytes += t == Type::byte;
     said.types.push_back(static_cast<SentencePiece::Type>(t));
-    if (t != Type::control) continue;
+    if (t == Type::unknown) said.unk_surface = v.tokens[i];
+    if (t != Type::control && t != Type::unknown) continue;
     AddedToken a;
     a.content = v.tokens[i], a.id = i, a.special = true;
     use.added.push_back(std::move(a));

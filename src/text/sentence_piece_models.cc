@@ -108,10 +108,9 @@ class PieceUnigram : public PieceModel {
     float score = 0;
     uint32_t from = nowhere, id = no_token;
   };
-  /// User-defined pieces have a score that makes them win.
   float score_of(uint32_t id, size_t bytes) const {
     if (table_->type(id) != Type::user_defined) return table_->said.scores[id];
-    return static_cast<float>(static_cast<double>(static_cast<float>(bytes) * most_) - 0.1);
+    return user_defined_score(bytes, most_);
   }
   static void reach(Best& end, float score, size_t from, uint32_t id) {
     if (end.from == nowhere || score > end.score) end = {score, static_cast<uint32_t>(from), id};

@@ -14,7 +14,7 @@ using text::make_tokenizer;
 using text::PlainVocabulary;
 using text::tokenizer_document;
 
-void expect_same(const PlainVocabulary& v, std::initializer_list<const char*> texts) {
+void expect_same(const PlainVocabulary& v, const std::vector<const char*>& texts) {
   const Tokenizer want = make_tokenizer(v, "x"), got = Tokenizer::parse(tokenizer_document(v, "x"));
   for (const char* text : texts)
     for (const bool special : {true, false}) {
@@ -42,10 +42,37 @@ TEST(TokenizerDocument, ScoredBpe) {
   expect_same(v, {"ab", "a<m>b", " ab", "<s>a"});
 }
 
-/// tokenizer.json cannot say what SentencePiece does.
-TEST(TokenizerDocument, UnigramIsRefused) {
-  PlainVocabulary v = scored();
+PlainVocabulary unigram() {
+  PlainVocabulary v;
   v.kind = PlainVocabulary::Kind::unigram;
+  v.tokens = {"<pad>", "</s>", "<unk>", "▁", "a", "b", "▁a", "ab", "▁ab", "<m>", "abm"};
+  v.scores = {0, 0, 0, -5, -6, -7, -2, -1, -3, 0, 0};
+  v.types = {3, 3, 2, 1, 1, 1, 1, 1, 1, 4, 4};
+  v.end = 1, v.unknown = 2;
+  return v;
+}
+
+TEST(TokenizerDocument, Unigram) {
+  const auto texts = {"ab",       "é",     "x",     "a<m>b", "",       "<pad>",  "  aab ba ",      "\tab\n",
+                      "xx<unk>y", "abm a", " a  b", "a▁",    "▁ a ▁▁", "a\nb  ", "a</s> b <m> ab", "▁"};
+  PlainVocabulary v = unigram();
+  expect_same(v, texts);
+  v.add_space_prefix = false;
+  expect_same(v, texts);
+  v.remove_extra_spaces = false, v.add_end = false;
+  expect_same(v, texts);
+  v.add_space_prefix.reset();
+  v.begin = 0, v.add_begin = true;
+  expect_same(v, texts);
+  for (int b = 0; b < 256; ++b) {
+    char name[8];
+    std::snprintf(name, sizeof name, "<0x%02X>", b);
+    v.tokens.emplace_back(name), v.scores.push_back(0), v.types.push_back(6);
+  }
+  expect_same(v, texts);
+  v.types[4] = 5;
+  EXPECT_EQ(code_of([&] { tokenizer_document(v, "x"); }), Code::not_supported);
+  v.types[4] = 1, v.tokens[10] = "a b";
   EXPECT_EQ(code_of([&] { tokenizer_document(v, "x"); }), Code::not_supported);
 }
 
