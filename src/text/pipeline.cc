@@ -115,9 +115,10 @@ void Pipeline::truncate(const Truncation& t, int64_t limit, Encoding& first, Enc
 std::optional<std::string_view> Pipeline::decoded(int64_t id, bool skip_special) const {
   if (id < 0 || id >= no_token) return std::nullopt;
   const auto known = static_cast<uint32_t>(id);
-  auto token = added.decoded(known);
-  if (!token) token = model->vocabulary().text(known);
-  if (token && skip_special && added.is_special(*token)) return std::nullopt;
+  const auto token = added.decoded(known);
+  // A token of the model may have the text of a special one.
+  if (!token) return model->vocabulary().text(known);
+  if (skip_special && added.is_special(*token)) return std::nullopt;
   return token;
 }
 

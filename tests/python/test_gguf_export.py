@@ -12,8 +12,8 @@ onnxruntime = pytest.importorskip("onnxruntime")
 SIZE, INNER, WORDS, LAYERS, HEADS, GROUPS = 64, 128, 80, 2, 4, 2
 
 
-def write_model(path, kind):
-    """A Llama of random weights; matrices are in blocks of `kind`, which gguf makes."""
+def write_model(path, kind, add=lambda writer: None, words=WORDS):
+    """A Llama of random weights; matrices are in blocks of `kind`, which gguf makes. `add` gives it further metadata."""
     random = np.random.default_rng(3)
     w = gguf.GGUFWriter(path, "llama")
     w.add_block_count(LAYERS)
@@ -24,6 +24,7 @@ def write_model(path, kind):
     w.add_head_count_kv(GROUPS)
     w.add_layer_norm_rms_eps(1e-5)
     w.add_rope_freq_base(10000.0)
+    add(w)
 
     def matrix(name, rows, columns):
         floats = random.normal(0, columns**-0.5, (rows, columns)).astype(np.float32)
@@ -32,7 +33,7 @@ def write_model(path, kind):
     def norm(name):
         w.add_tensor(name, random.normal(1, 0.1, SIZE).astype(np.float32))
 
-    matrix("token_embd.weight", WORDS, SIZE)
+    matrix("token_embd.weight", words, SIZE)
     norm("output_norm.weight")
     for i in range(LAYERS):
         norm(f"blk.{i}.attn_norm.weight")

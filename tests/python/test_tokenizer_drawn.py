@@ -14,35 +14,6 @@ import lathe
 from support import missing
 
 
-def charsmap_of(model):
-    """The table that a model of SentencePiece has: field 2 of field 3."""
-
-    def field(message, number):
-        at = 0
-
-        def varint():
-            nonlocal at
-            value = shift = 0
-            while True:
-                b = message[at]
-                at += 1
-                value |= (b & 127) << shift
-                shift += 7
-                if b < 128:
-                    return value
-
-        while at < len(message):
-            tag = varint()
-            size = varint() if tag & 7 in (0, 2) else 4
-            if tag & 7 == 0:
-                continue
-            if tag >> 3 == number:
-                return message[at : at + size]
-            at += size
-
-    return field(field(model, 3), 2)
-
-
 @pytest.mark.parametrize("block", range(10))
 def test_drawn_documents(block):
     tokenizers = pytest.importorskip("tokenizers")
@@ -108,7 +79,7 @@ def test_clusters_are_those_of_the_package():
     tokenizers = pytest.importorskip("tokenizers")
     pieces = pytest.importorskip("sentencepiece")
     model = pieces.SentencePieceNormalizer(rule_name="nmt_nfkc").serialized_model_proto()
-    normalizer = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap_of(model)).decode()}
+    normalizer = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(documents.charsmap_of(model)).decode()}
     text = json.dumps({"normalizer": normalizer, "model": {"type": "Unigram", "unk_id": 0, "vocab": [["<u>", 0.0]]}, "pre_tokenizer": {"type": "WhitespaceSplit"}})
     theirs, ours = tokenizers.Tokenizer.from_str(text), lathe.Tokenizer.parse(text)
     # Marks, formats and what no version of Unicode knows yet; letters of all kinds.

@@ -171,6 +171,35 @@ def document(rng):
     }
 
 
+def charsmap_of(model):
+    """The table that a model of SentencePiece has: field 2 of field 3."""
+
+    def field(message, number):
+        at = 0
+
+        def varint():
+            nonlocal at
+            value = shift = 0
+            while True:
+                b = message[at]
+                at += 1
+                value |= (b & 127) << shift
+                shift += 7
+                if b < 128:
+                    return value
+
+        while at < len(message):
+            tag = varint()
+            size = varint() if tag & 7 in (0, 2) else 4
+            if tag & 7 == 0:
+                continue
+            if tag >> 3 == number:
+                return message[at : at + size]
+            at += size
+
+    return field(field(model, 3), 2)
+
+
 def difference(theirs, ours, sample):
     """Returns what differs between a tokenizer of the package and ours for a text; None if nothing does."""
     try:
