@@ -66,6 +66,7 @@ struct GenerationConfig {
   std::vector<int32_t> begin_suppress_tokens = {};         // tokens that are not taken first
   std::optional<int32_t> forced_bos_token_id = {};         // the first token behind a prompt of one token
   std::optional<int32_t> forced_eos_token_id = {};         // the last token at the greatest length
+  std::optional<int32_t> pad_token_id = {};                // fills the rows of a batch; no text depends on it
 
   /// Reads generation_config.json, or the directory that it is in, as transformers does: top_k is 50 where
   /// the file does not say it. Throws what ModelConfig::open throws; bad_argument for values of another type,

@@ -50,6 +50,7 @@ from lathe._network.handles import Layer, TensorRef
 from lathe._network.network import Network
 from lathe._profile import Profile, Roofline, StepEvent, StepProfile, measure_roofline
 from lathe._refit import Checkpoint, LoraDelta, Machine, Refitter, TensorInfo, TimingCache, WeightInfo, from_file, save_safetensors
+from lathe._sampling import GenerationConfig, Sampler, StopStrings, log_probability, top_log_probabilities
 from lathe._state import State
 from lathe._tokenizer import DecodeStream, Encoding, Padding, Tokenizer, Truncation
 from lathe._verify import verify
@@ -112,6 +113,7 @@ __all__ = [
     "GatherMode",
     "GeneratedToken",
     "Generation",
+    "GenerationConfig",
     "Generator",
     "Gguf",
     "GgufTensor",
@@ -140,6 +142,7 @@ __all__ = [
     "Refitter",
     "Roofline",
     "RunControl",
+    "Sampler",
     "ScatterMode",
     "ScatterReduction",
     "SliceMode",
@@ -149,6 +152,7 @@ __all__ = [
     "StepEvent",
     "StepProfile",
     "StepRun",
+    "StopStrings",
     "Tensor",
     "TensorInfo",
     "TensorRef",
@@ -166,6 +170,7 @@ __all__ = [
     "from_file",
     "inferred_size",
     "load",
+    "log_probability",
     "measure_roofline",
     "merge_timing_caches",
     "nn",
@@ -173,5 +178,6 @@ __all__ = [
     "operators",
     "save_safetensors",
     "system_info",
+    "top_log_probabilities",
     "verify",
 ]

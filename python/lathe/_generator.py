@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,18 +11,11 @@ import numpy as np
 
 from lathe import _lathe
 from lathe._chat_template import ChatTemplate
+from lathe._engine import Engine
+from lathe._sampling import GenerationConfig, _OF_BATCHES, _members, _token_ids
 from lathe._tokenizer import Tokenizer
 
 Path = Union[str, "os.PathLike[str]"]
-
-
-def _ids(tokens: Any) -> list[int]:
-    array = np.asarray(tokens)
-    if array.size == 0:
-        return []
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise TypeError(f"token ids are whole numbers in one axis, not {array.dtype} {list(array.shape)}")
-    return array.tolist()
 
 
 @dataclass(frozen=True)
@@ -62,7 +54,7 @@ class TokenSequence:
     def append(self, tokens: Sequence[int]) -> None:
         """Appends tokens, which are computed when they are needed. Raises `lathe.Error` E6001 (bad_argument) for tokens that
         are not in the vocabulary."""
-        self._native.append(_ids(tokens))
+        self._native.append(_token_ids(tokens))
 
     def fork(self) -> "TokenSequence":
         """Returns a copy."""
@@ -79,7 +71,7 @@ class TokenSequence:
 
     def assign(self, tokens: Sequence[int]) -> None:
         """Makes these its tokens; what was computed of those that both begin with stays."""
-        self._native.assign(_ids(tokens))
+        self._native.assign(_token_ids(tokens))
 
     @property
     def memory(self) -> dict[str, int]:
@@ -181,6 +173,11 @@ class Generator:
         return ChatTemplate._of(self._native.chat_template()) if self._native.has_chat_template() else None
 
     @property
+    def engine(self) -> Engine:
+        """The engine that computes logits, keys and values."""
+        return Engine(self._native.engine())
+
+    @property
     def defaults(self) -> dict[str, Any]:
         """The settings that `generate` uses without others: generation_config.json, by the names of its arguments."""
         return self._native.defaults()
@@ -207,7 +204,7 @@ class Generator:
 
     def sequence(self, prompt: Union[str, Sequence[int]] = ()) -> TokenSequence:
         """Returns a sequence of a text or of token ids, of which nothing is computed yet."""
-        return TokenSequence(self._native.sequence(self.encode(prompt) if isinstance(prompt, str) else _ids(prompt)))
+        return TokenSequence(self._native.sequence(self.encode(prompt) if isinstance(prompt, str) else _token_ids(prompt)))
 
     def load_sequence(self, path: Path) -> TokenSequence:
         """Reads what `TokenSequence.save` wrote. Raises `lathe.Error` E10xx, E5006 (state_malformed), E6001 (bad_argument) where
@@ -218,6 +215,7 @@ class Generator:
         self,
         prompt: Union[str, Sequence[int], TokenSequence],
         *,
+        generation_config: Optional[GenerationConfig] = None,
         logprobs: bool = False,
         top_logprobs: int = 0,
         answer: int = 0,
@@ -226,25 +224,23 @@ class Generator:
         stopping_criterion: Optional[Callable[[np.ndarray], bool]] = None,
         **config: Any,
     ) -> Generation:
-        """Begins an answer. Other arguments are those of transformers' GenerationConfig that `defaults` names, in place of the
-        model's: `max_new_tokens`, `temperature`, `top_p`, `seed`, …. `logits_processor(tokens, logits)` changes logits where they
-        are, and `stopping_criterion(tokens)` ends the text; both arrays live for the call only. Raises TypeError for other names,
-        `lathe.Error` E6001 (bad_argument), and while it is iterated E4106 (run_state_full) for a prompt beyond the context."""
+        """Begins an answer. Other arguments are those of `GenerationConfig`: `max_new_tokens`, `temperature`, `top_p`, `seed`, …. They
+        go before `generation_config`, which takes the place of the model's `defaults`; end tokens that it does not name are the
+        model's. `logits_processor(tokens, logits)` changes logits where they are, and `stopping_criterion(tokens)` ends the text;
+        both arrays live for the call only. Raises TypeError for other names, ValueError for `num_return_sequences` above 1,
+        `lathe.Error` E6001 (bad_argument), E6002 (not_supported) for options that are not there, and while it is iterated E4106
+        (run_state_full) for a prompt beyond the context."""
         sequence = prompt if isinstance(prompt, TokenSequence) else self.sequence(prompt)
-        known = _lathe.generation_members()
-        for name in config:
-            if name not in known:
-                near = difflib.get_close_matches(name, known, 1)
-                raise TypeError(f"generate() has no argument {name!r}" + (f"; {near[0]!r} is near" if near else ""))
-        if isinstance(config.get("eos_token_id"), int):
-            config["eos_token_id"] = [config["eos_token_id"]]
-        if isinstance(config.get("stop_strings"), str):
-            config["stop_strings"] = [config["stop_strings"]]
-        if isinstance(config.get("logit_bias"), Mapping):
-            config["logit_bias"] = list(config["logit_bias"].items())
+        if generation_config is not None:
+            config = {**generation_config.to_dict(), **config}
+        members = _members(config, "generate()")
+        if members.pop("num_return_sequences", 1) != 1:
+            raise ValueError("generate() begins one answer; `answer` numbers several to one prompt")
+        for name in _OF_BATCHES:
+            members.pop(name, None)
         return Generation(
             self._native.generate(
-                sequence._native, config, logprobs, top_logprobs, answer, ignore_eos, logits_processor, stopping_criterion
+                sequence._native, members, logprobs, top_logprobs, answer, ignore_eos, logits_processor, stopping_criterion
             )
         )
 
@@ -259,7 +255,7 @@ class Generator:
 
     def score(self, text: Union[str, Sequence[int]]) -> np.ndarray:
         """Returns the log probability of each token but the first, given those before it: float32."""
-        return np.array(self._native.score(self.encode(text) if isinstance(text, str) else _ids(text)), np.float32)
+        return np.array(self._native.score(self.encode(text) if isinstance(text, str) else _token_ids(text)), np.float32)
 
     def memory(self, sequences: int = 1, length: int = 0, running: int = 1) -> dict[str, int]:
         """Returns the bytes that so many sequences of this length take, of which `running` are computed at a time: `weights`,

@@ -1,9 +1,10 @@
-// Bindings of generators. Configurations come as dicts with the names of GenerationConfig's members.
+// Bindings of generators.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -14,42 +15,12 @@
 #include "interruptible.h"
 #include "lathe/generate.h"
 #include "module.h"
+#include "pooled_engine.h"
 
 namespace lathe::python {
 namespace {
 
 using Ids = std::vector<int32_t>;
-
-/// Calls f(name, member) for all members that a dict may have.
-template <class F>
-void each_member(GenerationConfig& c, F&& f) {
-  f("max_new_tokens", c.max_new_tokens), f("max_length", c.max_length), f("min_length", c.min_length);
-  f("min_new_tokens", c.min_new_tokens), f("eos_token_id", c.eos_token_id), f("stop_strings", c.stop_strings);
-  f("do_sample", c.do_sample), f("temperature", c.temperature), f("top_k", c.top_k), f("top_p", c.top_p);
-  f("min_p", c.min_p), f("typical_p", c.typical_p), f("seed", c.seed);
-  f("repetition_penalty", c.repetition_penalty), f("presence_penalty", c.presence_penalty);
-  f("frequency_penalty", c.frequency_penalty), f("no_repeat_ngram_size", c.no_repeat_ngram_size);
-  f("dry_multiplier", c.dry.multiplier), f("dry_base", c.dry.base);
-  f("dry_allowed_length", c.dry.allowed_length), f("dry_penalty_last_n", c.dry.last_n);
-  f("dry_sequence_breakers", c.dry.sequence_breakers), f("logit_bias", c.logit_bias);
-  f("bad_words_ids", c.bad_words_ids), f("suppress_tokens", c.suppress_tokens);
-  f("begin_suppress_tokens", c.begin_suppress_tokens), f("forced_bos_token_id", c.forced_bos_token_id);
-  f("forced_eos_token_id", c.forced_eos_token_id);
-}
-
-GenerationConfig config_from(GenerationConfig c, const nb::dict& given) {
-  each_member(c, [&]<class T>(const char* name, T& member) {
-    if (given.contains(name))
-      member = argument<T>(given[name], (std::string("a ") + name + " as GenerationConfig has it").c_str());
-  });
-  return c;
-}
-
-nb::dict to_python(GenerationConfig c) {
-  nb::dict d;
-  each_member(c, [&](const char* name, const auto& member) { d[name] = nb::cast(member); });
-  return d;
-}
 
 nb::dict to_python(const GeneratedToken& t) {
   nb::dict d;
@@ -181,9 +152,6 @@ void bind_generator(nb::module_& m) {
             return d;
           },
           "Returns what it took, as a dict.");
-  m.def(
-      "generation_members", [] { return nb::list(to_python(GenerationConfig()).keys()); },
-      "Returns the names of what GenerationConfig has.");
   nb::class_<Generator>(m, "Generator", "The native half of lathe.Generator, which describes its methods.")
       .def_static("open", &opened<&Generator::open>, nb::arg("path"), nb::arg("threads"), nb::arg("isa"),
                   nb::arg("context_length"), nb::arg("prompt_piece"), nb::arg("untrusted"),
@@ -199,6 +167,9 @@ void bind_generator(nb::module_& m) {
       .def(
           "defaults", [](const Generator& g) { return to_python(g.defaults()); },
           "Returns the model's defaults as a dict.")
+      .def(
+          "engine", [](const Generator& g) { return std::make_shared<PooledEngine>(g.engine()); },
+          "Returns the engine.")
       .def("vocabulary_size", &Generator::vocabulary_size, "Returns the number of tokens that logits have.")
       .def("context_length", &Generator::context_length, "Returns the greatest length of a sequence.")
       .def(

@@ -24,5 +24,6 @@ NB_MODULE(_lathe, m) {
   lathe::python::bind_exporters(m);
   lathe::python::bind_tokenizer(m);
   lathe::python::bind_chat_template(m);
+  lathe::python::bind_sampling(m);
   lathe::python::bind_generator(m);
 }

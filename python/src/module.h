@@ -34,6 +34,7 @@ void bind_exporters(nb::module_& m);
 void bind_gguf(nb::module_& m);
 void bind_tokenizer(nb::module_& m);
 void bind_chat_template(nb::module_& m);
+void bind_sampling(nb::module_& m);
 void bind_generator(nb::module_& m);
 void bind_nn(nb::module_& m);
 
@@ -59,6 +60,10 @@ NamedShapes named_shapes_from_python(const nb::dict& d);
 nb::dict to_python(const Diagnostic& d);
 nb::dict to_python(const IoInfo& io);
 nb::list to_python(const std::vector<IoInfo>& list);
+
+/// A dict with the names of GenerationConfig's members, both ways; what a dict lacks is taken from `c`.
+GenerationConfig config_from(GenerationConfig c, const nb::dict& given);
+nb::dict to_python(GenerationConfig c);
 
 /// A path, or bytes that stay alive with the model.
 onnx::Model model_from_python(nb::handle source, const onnx::LoadOptions& options);

@@ -12,7 +12,7 @@ namespace lathe {
 namespace {
 
 /// Keys without influence on the tokens that are chosen here: what only beam search reads, caches, outputs,
-/// ids for padding, and notes on the file.
+/// and notes on the file.
 constexpr std::string_view without_influence[] = {
     "_from_model_config",
     "assistant_confidence_threshold",
@@ -36,7 +36,6 @@ constexpr std::string_view without_influence[] = {
     "output_hidden_states",
     "output_logits",
     "output_scores",
-    "pad_token_id",
     "prefill_chunk_size",
     "prompt_lookup_num_tokens",
     "return_dict_in_generate",
@@ -98,7 +97,10 @@ class GenerationConfigReader {
       c.forced_bos_token_id = token(key, file_.get<int64_t>(key));
     else if (key == "forced_eos_token_id")
       c.forced_eos_token_id = token(key, file_.get<int64_t>(key));
-    else if (key == "stop_strings")
+    else if (key == "pad_token_id") {
+      // Where there is no such token, some files say -1.
+      if (const auto id = file_.get<int64_t>(key); id >= 0) c.pad_token_id = token(key, id);
+    } else if (key == "stop_strings")
       c.stop_strings = texts(key);
     else if (!has_no_influence(key))
       throw error_about(Code::not_supported, "read config", origin_, "options of generation that there are",

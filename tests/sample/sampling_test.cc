@@ -324,6 +324,9 @@ TEST(Sampling, ConfigurationsAreReadAsTransformersDoes) {
   EXPECT_EQ(
       GenerationConfig::parse(R"({"eos_token_id": 7, "top_k": 3, "max_new_tokens": 5})").length_limit(10),
       std::optional<int64_t>(15));
+  EXPECT_EQ(GenerationConfig::parse(R"({"pad_token_id": 2})").pad_token_id, 2);
+  EXPECT_FALSE(GenerationConfig::parse(R"({"pad_token_id": -1})").pad_token_id);
+  EXPECT_FALSE(GenerationConfig::parse(R"({"pad_token_id": null})").pad_token_id);
   EXPECT_EQ(code_of([] { GenerationConfig::parse(R"({"num_beams": 4})"); }), Code::not_supported);
   EXPECT_EQ(code_of([] { GenerationConfig::parse(R"({"penalty_alpha": 0.6})"); }), Code::not_supported);
   EXPECT_EQ(code_of([] { GenerationConfig::parse(R"({"unheard_of": 1})"); }), Code::not_supported);
