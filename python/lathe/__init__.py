@@ -11,6 +11,7 @@ import os
 from typing import Any, Iterable
 
 from lathe import _lathe, exporters, nn, onnx
+from lathe._causal_lm import ModelForCausalLM
 from lathe._chat_template import ChatTemplate
 from lathe._engine import Context, Engine, EngineInspector, IoInfo, RunControl, Step, StepRun, build, deserialize, load
 from lathe._errors import Error
@@ -129,6 +130,7 @@ __all__ = [
     "Map",
     "MatrixOperation",
     "NearestRounding",
+    "ModelForCausalLM",
     "Network",
     "NormalizationType",
     "Padding",

@@ -105,7 +105,7 @@ class GenerationConfig:
     read as generation_config.json is: `top_k` is 50 unless they say it, and options on which no token depends are left out.
     Besides, there are `seed`, `presence_penalty`, `frequency_penalty` (as in the OpenAI interface), `dry_multiplier` and the
     like (llama.cpp's), and `logit_bias`, pairs or a dict of tokens and what is added. `num_return_sequences`,
-    `return_dict_in_generate`, `output_scores` and `output_logits` are for batches. None is the value that
+    `return_dict_in_generate`, `output_scores` and `output_logits` are for `ModelForCausalLM.generate`. None is the value that
     does nothing. `eos_token_id` is a list. Members are attributes. Raises TypeError for unknown names and other types,
     `lathe.Error` E6002 (not_supported) for options that are not there and change the answer, such as num_beams."""
 
