@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <thread>
 
 #include "causal_lm/wanted_rows.h"
 #include "lathe/generate.h"
@@ -247,6 +250,102 @@ TEST(Generator, CancelledAnswersGoOn) {
     }
     EXPECT_EQ(made, expected) << name;
   }
+}
+
+/// A prompt that many pieces compute is stopped, once or more often, and goes on.
+TEST(Generator, LongPromptsAreCancelledAndGoOn) {
+  LATHE_NEEDS_SHARED(shared);
+  for (const char* name : decoders)
+    for (int64_t piece : {int64_t{16}, int64_t{512}}) {
+      const auto g = Generator::open(shared / "models" / name, options(1, piece));
+      const Ids ids = some_tokens(g, 240);
+      const Answer expected = answer(g, g.sequence(ids), 8);
+      RunControl control;
+      const TokenSequence prompt = g.sequence(ids);
+
+      // From the callback, at each call of it: each attempt ends one piece later.
+      int64_t attempts = 0, last = -1;
+      auto all = g.generate(prompt, {.config = config(8),
+                                     .logprobs = true,
+                                     .ignore_eos = true,
+                                     .prompt_progress =
+                                         [&](int64_t done, int64_t total) {
+                                           EXPECT_EQ(total, 240);
+                                           if (done > last && done < total) control.cancel();
+                                           last = std::max(last, done);
+                                         },
+                                     .control = &control});
+      Answer made;
+      const auto take = [&](const std::optional<GeneratedToken>& t) {
+        if (!t) return false;
+        made.tokens.push_back(t->token);
+        made.logprobs.push_back(t->logprob);
+        return true;
+      };
+      for (bool more = true; more;) {
+        control.reset();
+        try {
+          more = take(all.next());
+        } catch (const Error& e) {
+          ASSERT_EQ(e.code(), Code::cancelled) << e.what();
+          ++attempts;
+          const Ids now(all.sequence().tokens().begin(), all.sequence().tokens().end());
+          EXPECT_EQ(now, ids) << "no token is lost or added";
+          EXPECT_LE(all.sequence().cached(), last);
+          EXPECT_EQ(all.finish_reason(), FinishReason::none);
+          EXPECT_EQ(all.usage().generated_tokens, 0);
+          ASSERT_LE(attempts, 240);
+        }
+      }
+      EXPECT_EQ(made, expected) << name << " in pieces of " << piece;
+      EXPECT_GE(attempts, piece == 16 ? 240 / 16 : 1);
+      EXPECT_EQ(prompt.cached(), 0) << "the sequence that it began with is a value";
+
+      // By another thread, which does so as soon as the prompt has begun, in the midst of a run or between
+      // two.
+      for (int round = 0; round < 8; ++round) {
+        TokenSequence s = g.sequence(ids);
+        control.reset();
+        std::atomic<bool> begun{false};
+        auto stopped = g.generate(s, {.config = config(8),
+                                      .logprobs = true,
+                                      .ignore_eos = true,
+                                      .prompt_progress =
+                                          [&](int64_t, int64_t) {
+                                            if (begun.exchange(true) || round > 0) return;
+                                            while (!control.cancelled()) std::this_thread::yield();
+                                          },
+                                      .control = &control});
+        std::thread other([&] {
+          while (!begun) std::this_thread::yield();
+          std::this_thread::sleep_for(std::chrono::microseconds(round * 150));
+          control.cancel();
+        });
+        made = {};
+        int cancelled = 0;
+        for (bool more = true; more;) {
+          try {
+            more = take(stopped.next());
+          } catch (const Error& e) {
+            ASSERT_EQ(e.code(), Code::cancelled) << e.what();
+            ++cancelled;
+            other.join();
+            control.reset();
+          }
+        }
+        if (other.joinable()) other.join();
+        EXPECT_LE(cancelled, 1);
+        if (round == 0) EXPECT_EQ(cancelled, 1);
+        EXPECT_EQ(made, expected) << name << " in pieces of " << piece << ", round " << round;
+      }
+
+      // compute() alone, which a fork goes on with.
+      TokenSequence s = g.sequence(ids);
+      control.cancel();
+      EXPECT_EQ(code_of([&] { g.compute(s, {}, &control); }), Code::cancelled);
+      EXPECT_EQ(s.size(), 240);
+      EXPECT_EQ(answer(g, s.fork(), 8), expected);
+    }
 }
 
 /// A tokenizer whose token i is the word "w<i> ".
