@@ -13,12 +13,12 @@ from document_examples import examples  # noqa: E402
 
 # The examples of these documents are compiled and run by lathe_examples in tests/CMakeLists.txt, and by
 # test_documented.py.
-BOTH = "guide/network guide/layers reference/checkpoints guide/refit guide/modules guide/export reference/tokenizer reference/chat-templates guide/run guide/profile guide/quickstart"
-CPP_DOCUMENTS = [*BOTH.split(), "internals/runtime", "internals/add-a-device", "guide/generate"]
+BOTH = "guide/network guide/layers reference/checkpoints guide/refit guide/modules guide/export reference/tokenizer reference/chat-templates guide/run guide/profile guide/quickstart guide/generate"
+CPP_DOCUMENTS = [*BOTH.split(), "internals/runtime", "internals/add-a-device"]
 PYTHON_DOCUMENTS = [*BOTH.split(), "guide/python"]
 HEADERS = (
     "network.h layers.h refit.h inspector.h builder.h exporters.h safetensors.h engine.h state.h build_options.h shape_profile.h run_control.h executor.h "
-    "io_info.h memory_info.h step_info.h timing_cache.h checkpoint.h tokenizer.h chat_template.h profile.h"
+    "io_info.h memory_info.h step_info.h timing_cache.h checkpoint.h tokenizer.h chat_template.h profile.h generate.h sampling.h"
 ).split()
 
 

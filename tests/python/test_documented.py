@@ -61,13 +61,14 @@ def test_every_call_of_a_header_has_an_example(interface, header):
 
 
 def package():
-    """Yields what the package and its classes for networks, engines, modules, refits, exports and texts offer."""
+    """Yields what the package and its classes for networks, engines, modules, refits, exports, texts and generators offer."""
     for module in (nn, exporters):
         for name in module.__all__:
             yield name, getattr(module, name)
     for name in (
-        "Builder BuilderConfig ChatTemplate Checkpoint Context Engine EngineInspector LoopBody LoraDelta Layer Machine Network OptimizationProfile Parser "
-        "Profile Refitter Roofline RunControl State TensorRef TimingCache Tokenizer build deserialize from_file load measure_roofline save_safetensors"
+        "Builder BuilderConfig ChatTemplate Checkpoint Context Engine EngineInspector Generation GenerationConfig Generator LoopBody LoraDelta Layer Machine "
+        "ModelForCausalLM Network OptimizationProfile Parser Profile Refitter Roofline RunControl Sampler State StopStrings TensorRef TimingCache TokenSequence "
+        "Tokenizer build deserialize from_file load log_probability measure_roofline save_safetensors top_log_probabilities"
     ).split():
         yield name, getattr(lathe, name)
 
@@ -87,6 +88,7 @@ def write_vocabulary(path):
 def test_examples_run_and_make_every_call_of_the_package(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "tests/data/exporter/bert", tmp_path / "checkpoint")
+    shutil.copytree(ROOT / "tests/data/decoder", tmp_path / "decoder")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "tokenizer").symlink_to(ROOT / "tests/data/tokenizer")
     write_vocabulary(tmp_path / "words.gguf")

@@ -11,6 +11,7 @@ WITHOUT = {
     "EncoderDecoderBaseOnnxConfig": "two configurations in one: of the library's own architectures",
     "Encoding": "a dataclass with a length",
     "Executor": "threads of Python would wait for the interpreter lock",
+    "GeneratorMemory": "a dictionary",
     "MemoryInfo": "a dictionary",
     "ModelConfig": "config.json is a dictionary",
     "ModuleList": "a list of modules",
@@ -42,6 +43,10 @@ ELSEWHERE = {
     "Engine::inputs": "lathe.Engine.__init__",  # an attribute
     "Engine::load": "lathe.load",
     "Engine::outputs": "lathe.Engine.__init__",  # an attribute
+    "Generation::next": "lathe.Generation.__next__",
+    "Generator::has_chat_template": "lathe.Generator.chat_template",
+    "Generator::has_tokenizer": "lathe.Generator.tokenizer",
+    "Generator::open": "lathe.Generator.__init__",
     "Layer::set_name": "lathe.Layer.name",
     "ModelRegistry::builtin": "nn.ModelRegistry.__init__",
     "Module::fields": "nn.Module.__setattr__",
@@ -78,6 +83,7 @@ ELSEWHERE = {
     "TensorRef::element_type": "lathe.TensorRef.dtype",
     "TensorRef::has_rank": "lathe.TensorRef.rank",
     "TensorRef::set_name": "lathe.TensorRef.name",
+    "TokenSequence::size": "lathe.TokenSequence.__len__",
     "ChatTemplate::open": "lathe.ChatTemplate.__init__",
     "Tokenizer::inputs": "lathe.Tokenizer.__call__",
     "Tokenizer::open": "lathe.Tokenizer.__init__",
