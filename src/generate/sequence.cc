@@ -164,7 +164,12 @@ TokenSequence Generator::load_sequence(const std::filesystem::path& path) const 
   std::memcpy(tokens.data(), bytes.data(), tokens.size() * sizeof(int32_t));
   bytes.remove_prefix(tokens.size() * sizeof(int32_t));
   TokenSequence s = sequence(tokens);
-  if (h.cached == 0) return s;
+  if (h.cached == 0) {
+    if (h.states != 0 || !bytes.empty())
+      throw malformed("nothing behind tokens that were not computed",
+                      std::to_string(bytes.size()) + " bytes");
+    return s;
+  }
   NamedStates states = impl_->decoder.states();
   if (h.states != states.size())
     throw malformed(std::to_string(states.size()) + " states", std::to_string(h.states));

@@ -68,10 +68,9 @@ struct PieceTable {
 };
 using PieceTablePtr = std::shared_ptr<const PieceTable>;
 
-/// Returns the score by which unigram takes a user-defined piece before others; `most`: the highest of all.
-inline float user_defined_score(size_t bytes, float most) {
-  return static_cast<float>(static_cast<double>(static_cast<float>(bytes) * most) - 0.1);
-}
+/// Returns the score by which unigram takes a user-defined piece before others, as sentencepiece 0.2.3 has
+/// it; before, it depended on the scores of the others.
+inline float user_defined_score(size_t bytes) { return static_cast<float>(bytes - 1) * 0.1f; }
 /// Returns the model: it takes whole normalized texts.
 ModelPtr sentence_piece_model(PieceTablePtr table);
 /// Returns null for a charsmap that is none.

@@ -61,10 +61,7 @@ class PieceUnigram : public PieceModel {
     float least = FLT_MAX;
     for (uint32_t id = 0; id < table_->said.pieces.size(); ++id) {
       const Type t = table_->type(id);
-      if (t == Type::normal) {
-        least = std::min(least, table_->said.scores[id]);
-        most_ = std::max(most_, table_->said.scores[id]);
-      }
+      if (t == Type::normal) least = std::min(least, table_->said.scores[id]);
       if (t == Type::normal || t == Type::user_defined) trie_.add(table_->said.pieces[id], id);
     }
     constexpr float unknown_penalty = 10;
@@ -110,14 +107,14 @@ class PieceUnigram : public PieceModel {
   };
   float score_of(uint32_t id, size_t bytes) const {
     if (table_->type(id) != Type::user_defined) return table_->said.scores[id];
-    return user_defined_score(bytes, most_);
+    return user_defined_score(bytes);
   }
   static void reach(Best& end, float score, size_t from, uint32_t id) {
     if (end.from == nowhere || score > end.score) end = {score, static_cast<uint32_t>(from), id};
   }
 
   Trie trie_;
-  float most_ = FLT_MIN, unknown_score_ = 0;
+  float unknown_score_ = 0;
 };
 
 /// Of all neighbors those are joined whose common piece has the highest score, the leftmost first. Unused

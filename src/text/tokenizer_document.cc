@@ -189,17 +189,17 @@ class TokenizerDocument {
 
   /// Pieces that texts are not made of have the lowest score, which changes that of unknown characters least.
   Json unigram() const {
-    float least = std::numeric_limits<float>::max(), most = std::numeric_limits<float>::min();
+    float least = std::numeric_limits<float>::max();
     size_t bytes = 0;
     for (size_t i = 0; i < v_.tokens.size(); ++i) {
       bytes += type_of(i) == Type::byte;
       if (type_of(i) != Type::normal || is_unknown(i)) continue;
-      least = std::min(least, v_.scores[i]), most = std::max(most, v_.scores[i]);
+      least = std::min(least, v_.scores[i]);
     }
     Json vocabulary = Json::array();
     for (size_t i = 0; i < v_.tokens.size(); ++i) {
       float score = type_of(i) == Type::normal && !is_unknown(i) ? v_.scores[i] : least;
-      if (type_of(i) == Type::user_defined) score = user_defined_score(v_.tokens[i].size(), most);
+      if (type_of(i) == Type::user_defined) score = user_defined_score(v_.tokens[i].size());
       vocabulary.push_back(Json::array(Json(tokens_[i]), Json(static_cast<double>(score))));
     }
     return Json{{"type", "Unigram"},

@@ -5,6 +5,7 @@ import base64
 import io
 import json
 import random
+import struct
 
 import pytest
 import tokenizer_documents as documents
@@ -65,6 +66,22 @@ def test_sentence_piece(tmp_path, name):
     rng = random.Random(name)
     texts = [documents.text(rng) for _ in range(2500)] + [" ".join(rng.sample(SYMBOLS + documents.WORDS, 6)) for _ in range(300)]
     hold(ours, theirs, texts + sentences(1)[:100], rng)
+
+
+def test_equal_sums_are_rounded_alike(tmp_path):
+    """Pieces of which many ways to cut a text have the same sum, behind user-defined ones."""
+    message = lambda number, content: bytes([number << 3 | 2, len(content)]) + content  # noqa: E731
+    score = -2.1716766357421875
+    pieces = [("<unk>", 0, 2), ("x", score, 1), ("xx", 2 * score, 1), ("xxxx", 4 * score, 1), ("p", -7.31, 1), ("q", -3.77, 1)]
+    pieces += [(symbol, 0, 4) for symbol in ("abc", "d", "ef", "ghijk")] + [(letter, -9, 1) for letter in "abcefghijk"]
+    model = b"".join(message(1, message(1, t.encode()) + b"\x15" + struct.pack("<f", s) + bytes([0x18, kind])) for t, s, kind in pieces)
+    file = tmp_path / "tokenizer.model"
+    file.write_bytes(model + message(2, b"\x18\x01") + message(3, b"\x18\x00\x20\x00"))
+    theirs, ours = sentencepiece.SentencePieceProcessor(model_file=str(file)), lathe.Tokenizer(file)
+    rng = random.Random(1)
+    for _ in range(2000):
+        text = "".join(rng.choices(["p", "q", "abc", "d", "ef", "ghijk"], k=rng.randrange(1, 20))) + "x" * rng.randrange(5, 60)
+        assert ours.encode(text).ids == theirs.encode(text), text
 
 
 @pytest.mark.parametrize("name", ["unigram", "unigram of t5", "unigram with bytes", "unigram as it is"])
