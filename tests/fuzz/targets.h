@@ -36,15 +36,23 @@ void levels(Bytes);
 void gguf(Bytes);
 /// Files of tokenizers, and texts to and from tokens with what they say.
 void tokenizer(Bytes);
+/// Models of SentencePiece, with a text to convert.
+void sentencepiece(Bytes);
+/// Ranks of tiktoken, with a text to convert.
+void tiktoken(Bytes);
+/// Saved sequences of tokens with their keys and values.
+void sequence(Bytes);
 
 struct Target {
   std::string_view name;
   void (*feed)(Bytes);
 };
-inline constexpr Target targets[] = {
-    {"wire", wire},          {"import", import}, {"text", text}, {"run", run},
-    {"convert", convert},    {"levels", levels}, {"gguf", gguf}, {"chat_template", chat_template},
-    {"tokenizer", tokenizer}};
+inline constexpr Target targets[] = {{"wire", wire},           {"import", import},
+                                     {"text", text},           {"run", run},
+                                     {"convert", convert},     {"levels", levels},
+                                     {"gguf", gguf},           {"chat_template", chat_template},
+                                     {"tokenizer", tokenizer}, {"sentencepiece", sentencepiece},
+                                     {"tiktoken", tiktoken},   {"sequence", sequence}};
 
 inline std::string_view chars(Bytes b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
 
