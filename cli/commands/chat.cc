@@ -1,5 +1,6 @@
 // `lathe chat`: a conversation with a language model, line by line.
 #include <fmt/core.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -38,8 +39,9 @@ class Conversation {
   void answer(const std::string& message) {
     messages_.push_back({"user", message});
     sequence_.assign(generator_.encode_chat(messages_));
+    RunControl& control = stop_on_signals();
     Generation made = generator_.generate(
-        std::move(sequence_), {.config = config_, .ignore_eos = ignore_eos_, .control = &stop_on_signals()});
+        std::move(sequence_), {.config = config_, .ignore_eos = ignore_eos_, .control = &control});
     std::string text, reason;
     try {
       for (const GeneratedToken& t : made) {
@@ -50,16 +52,18 @@ class Conversation {
       }
       reason = name_of(made.finish_reason());
     } catch (const Error& e) {
-      // A signal ends the answer, not the conversation.
+      // Ctrl-C ends the answer, not the conversation; other signals end the program.
       sequence_ = made.sequence();
-      if (e.code() != Code::cancelled || !stop_signal()) {
+      if (e.code() != Code::cancelled || stop_signal() != SIGINT) {
         messages_.pop_back();
         throw;
       }
-      go_on_after_signal();
       reason = "cancelled";
     }
     end_on_signals();
+    // One that came behind the last token has nothing to end any more: not the next answer.
+    if (stop_signal() == SIGINT) go_on_after_signal();
+    control.check();
     sequence_ = made.sequence();
     messages_.push_back({"assistant", text});
     if (json_) {

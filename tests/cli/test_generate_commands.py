@@ -1,5 +1,13 @@
 """`lathe generate`, `chat`, `perplexity`: text in, text out."""
 
+import fcntl
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import termios
+
 import numpy as np
 import pytest
 
@@ -76,6 +84,113 @@ def test_a_conversation_keeps_what_was_said(lathe):
     first = greedy([3, 9], 4, None)
     second = greedy([3, *first, 4, 9], 4, None)
     assert lines.stdout.splitlines() == [words(first), words(second), words(greedy([5, 9], 4, None))]
+
+
+@pytest.fixture
+def talk(binary, place):
+    """Begins a conversation whose answers do not end of themselves: Conversation(arguments of chat, standard input)."""
+    shutil.copytree(place / "decoder", place / "long")
+    (place / "long/config.json").write_text('{"max_position_embeddings": 2000000}')
+    begun = []
+
+    class Conversation:
+        def __init__(self, *arguments, **options):
+            command = [str(binary), "chat", "long", "--ignore-eos", "--max-tokens", "1000000", "--threads", "1", *arguments]
+            # What starts the tests may ignore signals, and so would the command.
+            heed = lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+            pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, preexec_fn=heed)
+            self.child = subprocess.Popen(command, cwd=place, **{**pipes, **options})
+            begun.append(self.child)
+
+        def until(self, done):
+            """Reads what it answers until `done(text)`."""
+            text = ""
+            while not done(text):
+                piece = os.read(self.child.stdout.fileno(), 1 << 16)
+                assert piece, f"it has ended: {text[-200:]}"
+                text += piece.decode()
+            return text
+
+        def interrupted(self, message, stop):
+            """Says something, stops the answer once it has begun, and returns what there is of it."""
+            os.write(self.input, f"{message}\n".encode())
+            text = self.until(lambda text: len(text.split()) > 3)
+            stop()
+            text += "" if text.endswith("\n") else self.until(lambda text: text.endswith("\n"))
+            return text.split()
+
+        @property
+        def input(self):
+            return self.child.stdin.fileno()
+
+    yield Conversation
+    for child in begun:
+        child.kill()
+        child.communicate()
+
+
+def continued(lathe, prompt, n):
+    """The words of an answer of n tokens to a prompt of words, by `lathe generate`."""
+    made = lathe("generate", "long", "-", "--max-tokens", n, "--ignore-eos", "--threads", 1, "--json", input=" ".join(prompt)).json
+    return made["text"].split()
+
+
+def test_ctrl_c_ends_an_answer_and_not_the_conversation(lathe, talk):
+    here = talk()
+    stop = lambda: here.child.send_signal(signal.SIGINT)
+    first = here.interrupted("w3", stop)
+    second = here.interrupted("w4", stop)
+    os.write(here.input, b"/reset\n")
+    third = here.interrupted("w5", stop)
+    os.write(here.input, b"/exit\nw6\n")
+    out, err = here.child.communicate(timeout=60)
+    assert here.child.returncode == 0 and out == b"" and err.decode().count("ended by cancelled") == 3
+    # What was said before counts, as far as it was said.
+    assert first == continued(lathe, ["w3", "w9"], len(first))
+    assert second == continued(lathe, ["w3", *first, "w4", "w9"], len(second))
+    assert third == continued(lathe, ["w5", "w9"], len(third))
+
+
+def test_ctrl_c_at_a_terminal(lathe, talk):
+    ours, theirs = pty.openpty()
+
+    def own_terminal():
+        os.setsid()
+        fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    here = talk("--say", "w3", stdin=theirs, preexec_fn=own_terminal)
+    os.close(theirs)
+    type(here).input = ours
+    text = here.until(lambda text: len(text.split()) > 3)
+    os.write(ours, b"\x03")
+    first = (text + here.until(lambda text: text.endswith("\n"))).split()
+    second = here.interrupted("w4", lambda: os.write(ours, b"\x03"))
+    os.write(ours, b"/exit\n")
+    out, err = here.child.communicate(timeout=60)
+    os.close(ours)
+    assert here.child.returncode == 0 and out == b""
+    assert err.decode().count("ended by cancelled") == 2 and err.decode().count("> ") >= 2 and "/exit ends" in err.decode()
+    assert second == continued(lathe, ["w3", *first, "w4", "w9"], len(second))
+
+
+def test_between_answers_ctrl_c_ends_the_conversation(talk):
+    here = talk()
+    here.interrupted("w3", lambda: here.child.send_signal(signal.SIGINT))
+    while b"ended by cancelled" not in os.read(here.child.stderr.fileno(), 1 << 16):
+        pass
+    here.child.send_signal(signal.SIGINT)
+    assert here.child.wait(timeout=60) == -signal.SIGINT
+
+
+@pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_end_the_conversation_in_an_answer(talk, which):
+    here = talk()
+    os.write(here.input, b"w3\n")
+    here.until(lambda text: len(text.split()) > 3)
+    here.child.send_signal(which)
+    out, err = here.child.communicate(timeout=60)
+    assert here.child.returncode == 128 + which and b"ended by" not in err
 
 
 def test_perplexity(lathe, place):
