@@ -249,8 +249,10 @@ class ModelForCausalLM:
             last = prompt.tokens[-1:].tolist()
             prompt.rewind(len(prompt) - 1)
             self._generator.compute(prompt)
-            for row in rows[i * several : (i + 1) * several]:
-                row.sequence = prompt.fork()
+            answers = rows[i * several : (i + 1) * several]
+            for row in answers:
+                row.sequence = prompt if row is answers[-1] else prompt.fork()
+            for row in answers:
                 row.sequence.append(last)
         loop = _Loop(self._generator, rows, np.repeat(ids, several, 0), pad, base)
         loop.run(_functions(logits_processor), _functions(stopping_criteria), streamer)
