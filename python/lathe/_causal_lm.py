@@ -186,7 +186,8 @@ class ModelForCausalLM:
     ) -> Union[np.ndarray, GenerateOutput]:
         """Returns prompts with their answers, int64 [batch * num_return_sequences, tokens], or a `GenerateOutput` where
         `return_dict_in_generate` asks for it. Other arguments are those of `GenerationConfig`; they go before
-        `generation_config`, which takes the place of the model's. Without a limit there are 20 new tokens, as in transformers;
+        `generation_config`, which takes the place of the model's as a whole (transformers 5 takes from that what it does not say).
+        Without a limit there are 20 new tokens, as in transformers;
         `max_length` counts padding; no row grows beyond the context.
 
         Prompts are padded at the left, where `attention_mask` is 0; without one, where `pad_token_id` stands, unless it ends texts.

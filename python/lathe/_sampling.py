@@ -50,18 +50,36 @@ _ABSENT = {
     "top_h": 1,
     "watermarking_config": None,
 }
-# Options of transformers on which no token depends here.
+# Options of transformers on which no token depends here: beams, drafts by assistants, caches, notes.
 _WITHOUT_INFLUENCE = {
+    "_from_model_config",
+    "assistant_confidence_threshold",
+    "assistant_early_exit",
+    "assistant_ensemble_weight",
+    "assistant_lookbehind",
     "bos_token_id",
+    "cache_config",
     "cache_implementation",
+    "compile_config",
+    "continuous_batching_config",
     "decoder_start_token_id",
     "disable_compile",
-    "diversity_penalty",  # of groups of beams
-    "early_stopping",  # of beams
-    "length_penalty",  # of beams
+    "diversity_penalty",
+    "early_stopping",
+    "is_assistant",
+    "length_penalty",
     "low_memory",
+    "max_cache_len",
+    "max_matching_ngram_size",
+    "num_assistant_tokens",
+    "num_assistant_tokens_schedule",
+    "prefill_chunk_size",
+    "prompt_lookup_num_tokens",
     "return_legacy_cache",
+    "speculation_type",
+    "target_lookbehind",
     "transformers_version",
+    "use_mtp",
 }
 
 

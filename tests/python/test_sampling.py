@@ -65,7 +65,7 @@ def test_what_is_unknown_or_not_there_is_refused():
             lathe.GenerationConfig(**wrong)
     for absent in ({"num_beams": 4}, {"penalty_alpha": 0.6}, {"assistant_model": object()}, {"guidance_scale": 1.5}, {"max_time": 2.0}):
         assert next(iter(absent)) in raises("E6002", lathe.GenerationConfig, **absent).got
-    neutral = dict(num_beams=1, penalty_alpha=None, guidance_scale=1.0, renormalize_logits=False, length_penalty=2.0, bos_token_id=1)
+    neutral = dict(num_beams=1, penalty_alpha=None, guidance_scale=1.0, renormalize_logits=False, length_penalty=2.0, bos_token_id=1, compile_config=None, use_mtp=None, prefill_chunk_size=64)
     assert lathe.GenerationConfig(**neutral) == lathe.GenerationConfig()
 
 
