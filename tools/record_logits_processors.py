@@ -42,7 +42,8 @@ def processors(c, prompt_length):
     if "suppress_tokens" in c:
         found.append(lp.SuppressTokensLogitsProcessor(c["suppress_tokens"]))
     if "begin_suppress_tokens" in c:
-        found.append(lp.SuppressTokensAtBeginLogitsProcessor(c["begin_suppress_tokens"], prompt_length))
+        begin = prompt_length + (prompt_length == 1 and "forced_bos_token_id" in c)
+        found.append(lp.SuppressTokensAtBeginLogitsProcessor(c["begin_suppress_tokens"], begin))
     if c.get("do_sample"):
         if "temperature" in c:
             found.append(lp.TemperatureLogitsWarper(c["temperature"]))
@@ -88,6 +89,14 @@ def drawn(r):
     return c
 
 
+def drawn_together(r):
+    """Members that change each other's meaning, and the length of the prompt that they do so with."""
+    if r.random() < 0.5:  # behind a token that is forced, the first one is the second
+        return {"forced_bos_token_id": r.randrange(24), "begin_suppress_tokens": r.sample(range(24), 8)}, 1
+    eos = r.sample(range(24), 3)  # end tokens alone are no bad words
+    return {"bad_words_ids": [[eos[0]], [r.randrange(24), eos[1]], [eos[2]], [r.randrange(24)]], "eos_token_id": eos}, None
+
+
 def number(x):
     """The shortest text that is this float32."""
     return None if math.isinf(x) else float(str(np.float32(x)))
@@ -97,12 +106,17 @@ def main():
     r = random.Random(20261130)
     torch.manual_seed(7)
     cases = []
-    while len(cases) < 240:
+    while len(cases) < 270:
         size = r.choice([24] * 11 + [400])
         length = r.choice([1, 2, 6, 14, 40])
         prompt_length = r.randint(1, length)
         tokens = [r.randrange(r.choice([3, 24])) for _ in range(length)]
-        c = drawn(r)
+        if len(cases) < 240:
+            c = drawn(r)
+        else:
+            c, fixed = drawn_together(r)
+            if fixed:
+                prompt_length, tokens = fixed, tokens[: r.choice([1, 2, 2, 3])]
         if "forced_eos_token_id" in c:
             c["max_length"] = length + r.choice([1, 1, 2])
         # Which of equal tokens stay is arbitrary there, except with top_k.

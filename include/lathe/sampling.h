@@ -61,9 +61,9 @@ struct GenerationConfig {
   DryPenalty dry = {};               // a penalty of long repetitions
   int64_t no_repeat_ngram_size = 0;  // no run of so many tokens occurs twice, prompt included; 0: off
   std::vector<std::pair<int32_t, float>> logit_bias = {};  // added to the logits of tokens
-  std::vector<std::vector<int32_t>> bad_words_ids = {};    // runs of tokens that are never completed
+  std::vector<std::vector<int32_t>> bad_words_ids = {};    // runs never completed; an end token alone is none
   std::vector<int32_t> suppress_tokens = {};               // tokens that are never taken
-  std::vector<int32_t> begin_suppress_tokens = {};         // tokens that are not taken first
+  std::vector<int32_t> begin_suppress_tokens = {};         // tokens not taken first, or behind a forced first
   std::optional<int32_t> forced_bos_token_id = {};         // the first token behind a prompt of one token
   std::optional<int32_t> forced_eos_token_id = {};         // the last token at the greatest length
   std::optional<int32_t> pad_token_id = {};                // fills the rows of a batch; no text depends on it

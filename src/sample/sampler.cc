@@ -94,10 +94,10 @@ void ban_repeated_ngrams(int64_t size, std::span<const int32_t> tokens, std::spa
       logits[static_cast<size_t>(tokens[i + context])] = banned;
 }
 
-/// Bans the last token of every run whose other tokens end the text.
-void ban_bad_words(const std::vector<std::vector<int32_t>>& words, std::span<const int32_t> tokens,
-                   std::span<float> logits) {
-  for (const std::vector<int32_t>& word : words) {
+/// Bans the last token of every run whose other tokens end the text. End tokens alone are no words.
+void ban_bad_words(const GenerationConfig& c, std::span<const int32_t> tokens, std::span<float> logits) {
+  for (const std::vector<int32_t>& word : c.bad_words_ids) {
+    if (word.size() == 1 && std::ranges::find(c.eos_token_id, word.front()) != c.eos_token_id.end()) continue;
     const std::span<const int32_t> begin = std::span(word).first(word.size() - 1);
     if (begin.size() <= tokens.size() && std::ranges::equal(begin, tokens.last(begin.size())))
       logits[static_cast<size_t>(word.back())] = banned;
@@ -172,14 +172,16 @@ void Sampler::apply_bans(std::span<const int32_t> tokens, int64_t prompt_length,
   const GenerationConfig& c = config_;
   const auto length = static_cast<int64_t>(tokens.size());
   if (c.no_repeat_ngram_size > 0) ban_repeated_ngrams(c.no_repeat_ngram_size, tokens, logits);
-  ban_bad_words(c.bad_words_ids, tokens, logits);
+  ban_bad_words(c, tokens, logits);
   if (length < c.min_length || length - prompt_length < c.min_new_tokens) ban(logits, c.eos_token_id);
   if (c.forced_bos_token_id && length == 1) force(logits, *c.forced_bos_token_id);
   if (const auto limit = c.length_limit(prompt_length);
       c.forced_eos_token_id && limit && length == *limit - 1)
     force(logits, *c.forced_eos_token_id);
   ban(logits, c.suppress_tokens);
-  if (length == prompt_length) ban(logits, c.begin_suppress_tokens);
+  // A token that is forced behind the prompt is not the first one.
+  const int64_t begin = prompt_length + (prompt_length <= 1 && c.forced_bos_token_id ? 1 : 0);
+  if (length == begin) ban(logits, c.begin_suppress_tokens);
 }
 
 void Sampler::process(std::span<const int32_t> tokens, int64_t prompt_length, std::span<float> logits) const {
