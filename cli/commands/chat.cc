@@ -37,9 +37,10 @@ class Conversation {
 
   /// Answers a message; what the model knows of the conversation is not computed again.
   void answer(const std::string& message) {
+    // From here on: a long message takes its time to be encoded.
+    RunControl& control = stop_on_signals();
     messages_.push_back({"user", message});
     sequence_.assign(generator_.encode_chat(messages_));
-    RunControl& control = stop_on_signals();
     Generation made = generator_.generate(
         std::move(sequence_), {.config = config_, .ignore_eos = ignore_eos_, .control = &control});
     std::string text, reason;

@@ -151,6 +151,36 @@ def test_ctrl_c_ends_an_answer_and_not_the_conversation(lathe, talk):
     assert third == continued(lathe, ["w5", "w9"], len(third))
 
 
+def seconds_of_work(child):
+    """Processor time that a command has taken."""
+    with open(f"/proc/{child.pid}/stat") as stat:
+        return sum(map(int, stat.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("work", [0.03, 0.3], ids=["as it is encoded", "as it is computed"])
+def test_ctrl_c_ends_an_answer_within_its_prompt(lathe, talk, work):
+    here = talk()
+    stop = lambda: here.child.send_signal(signal.SIGINT)
+    first = here.interrupted("w3", stop)
+    while b"ended by cancelled" not in os.read(here.child.stderr.fileno(), 1 << 16):
+        pass
+    before = seconds_of_work(here.child)
+    message = " ".join(f"w{i * 7 % 29 + 2}" for i in range(100000)).encode() + b"\n"
+    while message:
+        message = message[os.write(here.input, message) :]
+    while seconds_of_work(here.child) < before + work:
+        assert here.child.poll() is None
+    stop()
+    assert here.until(lambda text: text.endswith("\n")) == "\n"
+    os.write(here.input, b"/reset\n")
+    third = here.interrupted("w5", stop)
+    os.write(here.input, b"/exit\n")
+    out, err = here.child.communicate(timeout=60)
+    assert here.child.returncode == 0 and out == b"" and err.decode().count("ended by cancelled") == 2
+    assert f"{len(first) + 100002} tokens of prompt" in err.decode() and ", 0 tokens, ended by cancelled" in err.decode()
+    assert third == continued(lathe, ["w5", "w9"], len(third))
+
+
 def test_ctrl_c_at_a_terminal(lathe, talk):
     ours, theirs = pty.openpty()
 
