@@ -335,7 +335,9 @@ TEST(Generator, LongPromptsAreCancelledAndGoOn) {
         }
         if (other.joinable()) other.join();
         EXPECT_LE(cancelled, 1);
-        if (round == 0) EXPECT_EQ(cancelled, 1);
+        if (round == 0) {
+          EXPECT_EQ(cancelled, 1);
+        }
         EXPECT_EQ(made, expected) << name << " in pieces of " << piece << ", round " << round;
       }
 
