@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import termios
+import time
 
 import numpy as np
 import pytest
@@ -100,6 +101,8 @@ def talk(binary, place):
             heed = lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
             pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, preexec_fn=heed)
             self.child = subprocess.Popen(command, cwd=place, **{**pipes, **options})
+            # It waits for its reader soon: answers stay short, however busy the machine is.
+            fcntl.fcntl(self.child.stdout, fcntl.F_SETPIPE_SZ, 4096)
             begun.append(self.child)
 
         def until(self, done):
@@ -170,6 +173,7 @@ def test_ctrl_c_ends_an_answer_within_its_prompt(lathe, talk, work):
         message = message[os.write(here.input, message) :]
     while seconds_of_work(here.child) < before + work:
         assert here.child.poll() is None
+        time.sleep(0.005)
     stop()
     assert here.until(lambda text: text.endswith("\n")) == "\n"
     os.write(here.input, b"/reset\n")
