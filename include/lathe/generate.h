@@ -268,7 +268,7 @@ class LATHE_API Generator {
   bool has_chat_template() const;
   /// Returns the chat template. Throws bad_argument if there is none.
   const ChatTemplate& chat_template() const;
-  /// Returns the model's defaults: generation_config.json, end tokens of the tokenizer included.
+  /// Returns the model's defaults: generation_config.json, or the end tokens of config.json or the tokenizer.
   const GenerationConfig& defaults() const;
   /// Returns the number of tokens that logits have.
   int64_t vocabulary_size() const;

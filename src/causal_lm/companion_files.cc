@@ -27,25 +27,43 @@ std::string text_of(const fs::path& path) {
   return std::string(read_file(std::move(f), path)->view());
 }
 
+/// A number or a list of some.
+Json ids_of(const ModelConfig& config, const std::string& key) {
+  Json ids = Json::array<>();
+  try {
+    for (int64_t id : config.get<std::vector<int64_t>>(key)) ids.push_back(Json(id));
+  } catch (const Error&) {
+    ids.push_back(Json(config.get<int64_t>(key)));
+  }
+  return ids;
+}
+
 /// Makes a generation_config.json of what a genai_config.json says.
 std::string defaults_of(const ModelConfig& genai) {
   Json made = Json::object();
   const auto search = [&](const char* name) { return std::string("search.") + name; };
-  if (genai.has("model.eos_token_id")) {
-    Json ids = Json::array<>();
-    try {
-      for (int64_t id : genai.get<std::vector<int64_t>>("model.eos_token_id")) ids.push_back(Json(id));
-    } catch (const Error&) {
-      ids.push_back(Json(genai.get<int64_t>("model.eos_token_id")));
-    }
-    made["eos_token_id"] = std::move(ids);
-  }
+  if (genai.has("model.eos_token_id")) made["eos_token_id"] = ids_of(genai, "model.eos_token_id");
   for (const char* name : {"temperature", "top_p", "repetition_penalty"})
     if (genai.has(search(name))) made[name] = Json(genai.get<double>(search(name)));
   for (const char* name : {"top_k", "no_repeat_ngram_size", "min_length"})
     if (genai.has(search(name))) made[name] = Json(genai.get<int64_t>(search(name)));
   if (genai.has(search("do_sample"))) made["do_sample"] = Json(genai.get<bool>(search("do_sample")));
   return made.dump();
+}
+
+/// Makes one of the tokens that a config.json says; nothing where it says none. Transformers does without the
+/// file, too.
+std::string defaults_of_config(const ModelConfig& config) {
+  Json made = Json::object();
+  for (const char* key : {"eos_token_id", "pad_token_id"})
+    for (const std::string& at : {std::string(key), std::string("text_config.") + key})
+      if (!made.contains(key) && config.has(at)) {
+        if (key == std::string_view("eos_token_id"))
+          made[key] = ids_of(config, at);
+        else
+          made[key] = Json(config.get<int64_t>(at));
+      }
+  return made.empty() ? std::string() : made.dump();
 }
 
 }  // namespace
@@ -69,8 +87,14 @@ CompanionFiles companions_of_folder(const fs::path& folder) {
     if (!made.files.contains("generation_config.json"))
       made.files["generation_config.json"] = defaults_of(genai);
   }
-  if (const fs::path file = folder / "config.json"; is_there(file))
-    made.add_config(text_of(file), file.string());
+  if (const fs::path file = folder / "config.json"; is_there(file)) {
+    const std::string json = text_of(file);
+    made.add_config(json, file.string());
+    if (!made.files.contains("generation_config.json"))
+      if (std::string defaults = defaults_of_config(ModelConfig::parse(json, file.string()));
+          !defaults.empty())
+        made.files["generation_config.json"] = std::move(defaults);
+  }
   return made;
 }
 

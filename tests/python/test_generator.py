@@ -1,6 +1,8 @@
 """Generators: answers that depend on their requests alone."""
 
 import copy
+import json
+import shutil
 
 import numpy as np
 import pytest
@@ -111,6 +113,21 @@ def test_logits_and_scores(small):
     expected = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
     assert small.score([3, 4, 5]) == pytest.approx([expected[0, 4], expected[1, 5]], abs=1e-5)
     assert small.score("w3").shape == (0,)
+
+
+def test_end_tokens_are_those_of_the_configuration_where_nothing_else_says_them(tmp_path):
+    shutil.copytree(ROOT / "tests/data/exporter/llama_past", tmp_path / "model")
+    config = json.loads((tmp_path / "model/config.json").read_text())
+    assert (config["eos_token_id"], config["pad_token_id"]) == (2, 0)
+    for eos, pad, expected in ((2, 0, ([2], 0)), ([2, 5], -1, ([2, 5], None)), (None, None, ([], None))):
+        (tmp_path / "model/config.json").write_text(json.dumps({**config, "eos_token_id": eos, "pad_token_id": pad}))
+        model = lathe.Generator(tmp_path / "model", threads=1)
+        assert (model.defaults["eos_token_id"], model.defaults["pad_token_id"]) == expected
+    (tmp_path / "model/config.json").write_text(json.dumps(config))
+    lathe.Generator(tmp_path / "model", threads=1).save(tmp_path / "m.lathe")
+    assert lathe.Generator(tmp_path / "m.lathe").defaults["eos_token_id"] == [2]
+    (tmp_path / "model/generation_config.json").write_text('{"eos_token_id": 7}')
+    assert lathe.Generator(tmp_path / "model", threads=1).defaults["eos_token_id"] == [7]
 
 
 def test_errors(small):
