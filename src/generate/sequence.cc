@@ -161,7 +161,7 @@ TokenSequence Generator::load_sequence(const std::filesystem::path& path) const 
     throw file_error(Code::bad_argument, path, "keys and values that this generator would compute",
                      "those of another model, or of other kernels", "compute the sequence anew");
   std::vector<int32_t> tokens(static_cast<size_t>(h.tokens));
-  std::memcpy(tokens.data(), bytes.data(), tokens.size() * sizeof(int32_t));
+  if (!tokens.empty()) std::memcpy(tokens.data(), bytes.data(), tokens.size() * sizeof(int32_t));
   bytes.remove_prefix(tokens.size() * sizeof(int32_t));
   TokenSequence s = sequence(tokens);
   if (h.cached == 0) {
