@@ -320,8 +320,8 @@ class LATHE_API Generator {
   std::vector<float> score(std::span<const int32_t> tokens, RunControl* control = nullptr) const;
 
   /// Returns the bytes that so many sequences of this length take, of which `running` are computed at a time.
-  /// An upper bound, and exact for weights and sequences. Throws bad_argument for negative numbers and
-  /// lengths beyond the context.
+  /// Exact for weights and sequences, an estimate for the contexts. Throws bad_argument for negative numbers
+  /// and lengths beyond the context.
   GeneratorMemory memory(int64_t sequences = 1, int64_t length = 0, int64_t running = 1) const;
 
   struct Impl;

@@ -259,5 +259,5 @@ class Generator:
 
     def memory(self, sequences: int = 1, length: int = 0, running: int = 1) -> dict[str, int]:
         """Returns the bytes that so many sequences of this length take, of which `running` are computed at a time: `weights`,
-        `context`, `sequences` and their `total`, an upper bound. Length 0 is the whole context."""
+        `context`, which is an estimate, `sequences` and their `total`. Length 0 is the whole context."""
         return self._native.memory(sequences, length, running)
