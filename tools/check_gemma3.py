@@ -26,18 +26,12 @@ from lathe import exporters  # noqa: E402
 def weights_of(path):
     """By transformers' names, from the package gguf's own decoder of blocks."""
     from gguf import GGUFReader, dequantize
-    from test_gemma3 import PARTS
+    from test_gemma3 import gguf_name
 
     tensors = {t.name: t for t in GGUFReader(path).tensors}
 
     def weight(name):
-        if name.startswith("model.layers."):
-            _, _, number, rest = name.split(".", 3)
-            part = next(ours for ours, theirs in PARTS.items() if theirs + ".weight" == rest)
-            name = f"blk.{number}.{part}.weight"
-        else:
-            name = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight"}[name]
-        t = tensors[name]
+        t = tensors[gguf_name(name)]
         floats = dequantize(t.data, t.tensor_type).reshape([int(n) for n in reversed(t.shape)]).astype(np.float64)
         return floats - 1 if floats.ndim == 1 else floats
 

@@ -37,7 +37,7 @@ struct GeneratorOptions {
   int64_t context_length = 0;  // tokens that a sequence may have; 0: as many as the model was made for
   /// Type in which keys and values are kept: float32, float16, bfloat16, or int8 with a scale for each token
   /// and head; undefined: the model's, or the plan's, which keeps that of its build. Narrow types take less
-  /// memory and time, and round.
+  /// memory, and round.
   DataType kv_type = DataType::undefined;
   int64_t prompt_piece = 64;  // tokens of a prompt that one run computes; it has no influence on answers
 };

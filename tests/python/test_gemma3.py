@@ -65,6 +65,15 @@ def shape_of(part):
     }.get(part, (size,))
 
 
+def gguf_name(name):
+    """The name that a GGUF file has for a tensor of a checkpoint."""
+    if not name.startswith("model.layers."):
+        return {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight"}[name]
+    _, _, number, rest = name.split(".", 3)
+    part = next(ours for ours, theirs in PARTS.items() if theirs + ".weight" == rest)
+    return f"blk.{number}.{part}.weight"
+
+
 @pytest.fixture(scope="module")
 def weights():
     random = np.random.default_rng(11)
@@ -104,13 +113,7 @@ def write_gguf(path, config, tensors):
     w.add_rope_freq_base(config["rope_theta"])
     w.add_sliding_window(config["sliding_window"])
     for name, t in tensors.items():
-        if name.startswith("model.layers."):
-            _, _, number, rest = name.split(".", 3)
-            part = next(ours for ours, theirs in PARTS.items() if theirs + ".weight" == rest)
-            name = f"blk.{number}.{part}.weight"
-        else:
-            name = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight"}[name]
-        w.add_tensor(name, t + 1 if "norm" in name else t)
+        w.add_tensor(gguf_name(name), t + 1 if "norm" in name else t)
     w.write_header_to_file()
     w.write_kv_data_to_file()
     w.write_tensors_to_file()
