@@ -105,31 +105,11 @@ class Gemma3Attention : public Module {
   double scale_, cap_;
 };
 
-class Gemma3Mlp : public Module {
- public:
-  explicit Gemma3Mlp(const Gemma3Config& c)
-      : gate_proj(c.size, c.inner, {.bias = false}),
-        up_proj(c.size, c.inner, {.bias = false}),
-        down_proj(c.inner, c.size, {.bias = false}),
-        activation_(c.activation) {}
-  void fields(Fields& f) override {
-    f("gate_proj", gate_proj), f("up_proj", up_proj), f("down_proj", down_proj);
-  }
-  TensorRef operator()(const TensorRef& x) const {
-    const Ops o(*this, x);
-    return down_proj(o.mul(activate(o, activation_, gate_proj(x)), up_proj(x)));
-  }
-  Linear gate_proj, up_proj, down_proj;
-
- private:
-  std::string activation_;
-};
-
 class Gemma3Layer : public Module {
  public:
   explicit Gemma3Layer(const Gemma3Config& c)
       : self_attn(c),
-        mlp(c),
+        mlp(c.size, c.inner, {.activation = c.activation}),
         input_layernorm(gemma3_norm(c, c.size)),
         post_attention_layernorm(gemma3_norm(c, c.size)),
         pre_feedforward_layernorm(gemma3_norm(c, c.size)),
@@ -147,7 +127,7 @@ class Gemma3Layer : public Module {
     return o.add(x, post_feedforward_layernorm(mlp(pre_feedforward_layernorm(x))));
   }
   Gemma3Attention self_attn;
-  Gemma3Mlp mlp;
+  GatedMlp mlp;
   RmsNorm input_layernorm, post_attention_layernorm, pre_feedforward_layernorm, post_feedforward_layernorm;
 };
 

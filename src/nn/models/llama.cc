@@ -107,31 +107,11 @@ class LlamaAttention : public Module {
   int64_t heads_, groups_;
 };
 
-class LlamaMlp : public Module {
- public:
-  explicit LlamaMlp(const LlamaConfig& c)
-      : gate_proj(c.size, c.inner, {.bias = c.mlp_bias}),
-        up_proj(c.size, c.inner, {.bias = c.mlp_bias}),
-        down_proj(c.inner, c.size, {.bias = c.mlp_bias}),
-        activation_(c.activation) {}
-  void fields(Fields& f) override {
-    f("gate_proj", gate_proj), f("up_proj", up_proj), f("down_proj", down_proj);
-  }
-  TensorRef operator()(const TensorRef& x) const {
-    const Ops o(*this, x);
-    return down_proj(o.mul(activate(o, activation_, gate_proj(x)), up_proj(x)));
-  }
-  Linear gate_proj, up_proj, down_proj;
-
- private:
-  std::string activation_;
-};
-
 class LlamaLayer : public Module {
  public:
   explicit LlamaLayer(const LlamaConfig& c)
       : self_attn(c),
-        mlp(c),
+        mlp(c.size, c.inner, {.activation = c.activation, .bias = c.mlp_bias}),
         input_layernorm(c.size, {.epsilon = c.epsilon}),
         post_attention_layernorm(c.size, {.epsilon = c.epsilon}) {}
   void fields(Fields& f) override {
@@ -145,7 +125,7 @@ class LlamaLayer : public Module {
     return o.add(x, mlp(post_attention_layernorm(x)));
   }
   LlamaAttention self_attn;
-  LlamaMlp mlp;
+  GatedMlp mlp;
   RmsNorm input_layernorm, post_attention_layernorm;
 };
 
