@@ -68,7 +68,7 @@ void convert(Isa isa, DataType from_type, const void* from, DataType to_type, vo
     narrow(isa, to_type, static_cast<const float*>(from), to, n);
 }
 
-/// Converts rows of so many elements, whose distances are in bytes.
+/// Converts rows of so many elements, whose distances are in bytes. Rows of int8 lie one behind the other.
 void convert_rows(Isa isa, DataType from_type, const void* from, int64_t from_row, DataType to_type, void* to,
                   int64_t to_row, int64_t rows, int64_t size) {
   if (from_row == to_row && from_type == to_type)
@@ -79,12 +79,10 @@ void convert_rows(Isa isa, DataType from_type, const void* from, int64_t from_ro
   for (int64_t i = 0; i < rows; ++i) {
     const void* const source = static_cast<const std::byte*>(from) + i * from_row;
     void* const target = static_cast<std::byte*>(to) + i * to_row;
-    if (to_type == DataType::int8 && from_type != to_type)
+    if (to_type == DataType::int8)
       quantize(static_cast<const float*>(source), size, target);
-    else if (from_type == DataType::int8 && from_type != to_type)
-      dequantize(source, size, static_cast<float*>(target));
     else if (from_type == DataType::int8)
-      std::memcpy(target, source, static_cast<size_t>(std::min(from_row, to_row)));
+      dequantize(source, size, static_cast<float*>(target));
     else
       convert(isa, from_type, source, to_type, target, size);
   }
