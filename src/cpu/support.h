@@ -46,7 +46,7 @@ inline std::optional<Support> refuse_unless_float32_with_weights(const KernelQue
 
 /// The same for elementwise operators that compute numbers and take bools for numbers too.
 inline std::optional<Support> refuse_unless_float32_or_bool(const KernelQuery& r) {
-  for (std::span<const KernelQuery::Operand> list : {r.inputs, r.outputs})
+  for (const KernelQuery::Operands& list : {r.inputs, r.outputs})
     for (const KernelQuery::Operand& o : list)
       if (o.present && o.type != DataType::float32 && o.type != DataType::boolean)
         return Support::no("only float32 and bool, not " + std::string(name_of(o.type)));

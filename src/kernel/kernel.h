@@ -189,15 +189,36 @@ struct KernelQuery {
     int32_t grows_along = -1;          // of a state that is not dense: its axis (KernelContext::capacity)
     bool in_blocks = false;            // of such a state: KernelContext::blocks
   };
-  std::span<const Operand> inputs;
-  std::span<const Operand> outputs;
+  /// A list of operands. All behind its end are absent: a plan out of a file may have fewer than its operator
+  /// takes, and kernels look at operands without asking for their number.
+  class Operands {
+   public:
+    Operands() = default;
+    Operands(std::span<const Operand> list) : list_(list) {}
+    Operands(const std::vector<Operand>& list) : list_(list) {}
+    Operands(const Operand* first, size_t n) : list_(first, n) {}
+    const Operand& operator[](size_t i) const {
+      static const Operand absent;
+      return i < list_.size() ? list_[i] : absent;
+    }
+    size_t size() const { return list_.size(); }
+    bool empty() const { return list_.empty(); }
+    auto begin() const { return list_.begin(); }
+    auto end() const { return list_.end(); }
+    std::span<const Operand> list() const { return list_; }
+
+   private:
+    std::span<const Operand> list_;
+  };
+  Operands inputs;
+  Operands outputs;
   Isa isa = Isa::generic;  // the best that may be used
   const LikelySizes* likely = nullptr;
   bool strict = false;  // no preference may depend on the size of a batch
   /// The elementwise region behind the node, which a kernel in other memory than the host's computes too;
   /// null: there is none.
   const Pointwise* epilogue = nullptr;
-  std::span<const Operand> epilogue_operands = {};  // of its program, from operand 1 on
+  Operands epilogue_operands = {};  // of its program, from operand 1 on
   bool refit = false;  // constants may be exchanged: nothing but packing may depend on their contents
 
   /// A size that is known, or else assumed; nothing if it is neither.

@@ -145,7 +145,7 @@ class ViewOf {
   std::optional<ElementwiseProgram>& epilogue() { return epilogue_; }
 
  private:
-  static std::vector<OperandView> views(std::span<const KernelQuery::Operand> operands, bool refit) {
+  static std::vector<OperandView> views(const KernelQuery::Operands& operands, bool refit) {
     std::vector<OperandView> list;
     for (const auto& o : operands) {
       const bool small = o.constant && !refit && o.constant->bytes() <= max_constant_value;
@@ -191,7 +191,7 @@ class Preparation final : public PrepareCall {
 std::optional<std::string> refused_type(const DeviceFacts& facts, const Backend& device,
                                         const KernelQuery& r) {
   if (facts.types.empty()) return std::nullopt;
-  for (const std::span<const KernelQuery::Operand> operands : {r.inputs, r.outputs, r.epilogue_operands})
+  for (const KernelQuery::Operands& operands : {r.inputs, r.outputs, r.epilogue_operands})
     for (const KernelQuery::Operand& o : operands)
       if (o.present && std::ranges::find(facts.types, o.type) == facts.types.end())
         return std::string(device.name()) + " has no kernels for " + std::string(name_of(o.type));

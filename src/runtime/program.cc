@@ -27,7 +27,6 @@ StepQuery::StepQuery(const Plan& plan, const PlanGraph& graph, const PlanStep& s
     return o;
   };
   for (int32_t v : step.inputs) inputs_.push_back(operand(v));
-  if (inputs_.empty()) inputs_.emplace_back();  // absent: kernels look at the first without asking
   for (int32_t v : step.outputs) outputs_.push_back(operand(v));
   if (step.epilogue)
     for (int32_t v : step.epilogue->operands) epilogue_operands_.push_back(operand(v));

@@ -168,11 +168,12 @@ TEST(TimingCache, RefusesFilesThatAreTooLarge) {
 
 TEST(Problem, IsOneLineOfText) {
   const Tensor axes = Tensor::from<int64_t>({2}, std::vector<int64_t>{1, -1}), w(DataType::float32, {4, 3});
-  const KernelQuery::Operand in[] = {{true, DataType::float32, SymShape{Dim::symbol("n"), Dim(3)}, nullptr},
-                                     {true, DataType::float32, std::nullopt, &w},
-                                     {},
-                                     {true, DataType::int64, std::nullopt, &axes}};
-  const KernelQuery::Operand out[] = {{true, DataType::float32, std::nullopt, nullptr}};
+  const std::vector<KernelQuery::Operand> in{
+      {true, DataType::float32, SymShape{Dim::symbol("n"), Dim(3)}, nullptr},
+      {true, DataType::float32, std::nullopt, &w},
+      {},
+      {true, DataType::int64, std::nullopt, &axes}};
+  const std::vector<KernelQuery::Operand> out{{true, DataType::float32, std::nullopt, nullptr}};
   Attributes a;
   a.set("z", std::vector<int64_t>{1, 2});
   a.set("b", 0.5f);
@@ -185,9 +186,9 @@ TEST(Problem, IsOneLineOfText) {
   EXPECT_FALSE(problem_of("lathe", "Op", a, {in, out, Isa::avx2}, {}, true));  // of unknown size
   a.set("s", "\xff");
   EXPECT_FALSE(problem_of("lathe", "Op", a, {in, out, Isa::avx2}, {{"n", 5}}, true));
-  const KernelQuery::Operand indices[] = {{true, DataType::int64, SymShape{Dim(3)}, nullptr}};
+  const std::vector<KernelQuery::Operand> indices{{true, DataType::int64, SymShape{Dim(3)}, nullptr}};
   EXPECT_FALSE(problem_of("", "Op", {}, {indices, out, Isa::avx2}, {}, true));  // which must point somewhere
-  const KernelQuery::Operand large[] = {
+  const std::vector<KernelQuery::Operand> large{
       {true, DataType::float32, SymShape{Dim(1 << 20), Dim(1 << 20), Dim(1 << 30)}, nullptr}};
   EXPECT_FALSE(problem_of("", "Op", {}, {large, out, Isa::avx2}, {}, true));
 }

@@ -40,7 +40,7 @@ Support supports(const BlockedConvDepthwise& op, const KernelQuery& r) {
     return Support::no("means of rows are not made");
   if (cpu::is_f16(r.outputs[0].type) != writes_f16)
     return Support::no(writes_f16 ? "the output has 32 bits" : "the output has 16 bits");
-  if (auto no = cpu::refuse_unless_float32({r.inputs, r.outputs.subspan(writes_f16 ? 1 : 0), r.isa}))
+  if (auto no = cpu::refuse_unless_float32({r.inputs, r.outputs.list().subspan(writes_f16 ? 1 : 0), r.isa}))
     return *no;
   const Tensor *w = cpu::constant_input(r, 1), *depthwise = cpu::constant_input(r, 3);
   if (!w || (!depthwise && !op.pools())) return Support::no("the weights are not constant");
