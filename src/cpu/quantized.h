@@ -6,3 +6,4 @@
 #include "cpu/quantized/int8_rows.h"
 #include "cpu/quantized/int8_winograd.h"
 #include "cpu/quantized/low_bit.h"
+#include "cpu/quantized/low_bit_weights.h"

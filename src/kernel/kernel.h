@@ -254,6 +254,9 @@ enum class SubviewsOf : uint8_t { none, output, input };
 struct PackedForm {
   DataType type = DataType::undefined;
   Shape shape;
+  /// Says how the elements are arranged: steps that want the same constant in forms with the same text here
+  /// read one packed array, whatever their kernels. Empty: the array is the step's own.
+  std::string arrangement = {};
 };
 
 /// The interface of a kernel to the one time that it is made ready for a step of an engine.

@@ -20,13 +20,13 @@ constexpr size_t small = size_t{1} << 16;
 /// side.
 constexpr size_t large = size_t{1} << 20;
 
-/// Folded arrays that nobody reads once they are packed, and that can be folded again. They are released as
-/// early as possible, so that packed arrays reuse their memory.
+/// Arrays that nobody reads once they are packed: folded ones, which can be folded again, and all where the
+/// plan is not portable. They are released as early as possible, so that packed arrays reuse their memory.
 class Passing {
  public:
   explicit Passing(Plan& plan) : plan_(plan), passes_(plan.weights.size(), false) {
     if (plan.refit) return;
-    passes_ = can_be_folded(plan);
+    passes_ = plan.portable ? can_be_folded(plan) : std::vector<bool>(plan.weights.size(), true);
     for (size_t i = 0; i < passes_.size(); ++i) {
       const Value& v = plan.weights[i].value;
       if (!v.is_tensor() || v.tensor().type() == DataType::string || v.tensor().bytes() < small)
@@ -140,6 +140,11 @@ void Packing::add(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kern
       throw Error(Code::plan_target, "load", "an array to pack for this machine",
                   "one that is not in the plan", "build the plan again with its portable section");
     checked_count(form->shape, form->type, "packed weights");
+    if (const Job* shared = find_shared(plan, from, *form)) {
+      step.packed.resize(step.inputs.size(), -1);
+      step.packed[i] = static_cast<int32_t>(shared->weight);
+      continue;
+    }
     Weight w{plan.weights[from].name, {}, Tensor::view(form->type, std::move(form->shape), nullptr)};
     w.recipe.kind = WeightRecipe::Kind::pack;
     w.recipe.from = {from};
@@ -153,8 +158,19 @@ void Packing::add(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kern
     auto query = std::make_unique<StepQuery>(plan, graph, step);
     query->forget_epilogue();
     jobs_.push_back({std::move(query), &kernel, op, static_cast<uint32_t>(i),
-                     static_cast<uint32_t>(step.packed[i]), step.node, step.op});
+                     static_cast<uint32_t>(step.packed[i]), step.node, step.op, from,
+                     std::move(form->arrangement)});
   }
+}
+
+const Packing::Job* Packing::find_shared(const Plan& plan, uint32_t from, const PackedForm& form) const {
+  if (form.arrangement.empty()) return nullptr;
+  const auto found = std::ranges::find_if(jobs_, [&](const Job& j) {
+    const Tensor& made = plan.weights[j.weight].value.tensor();
+    return j.from == from && j.arrangement == form.arrangement && made.type() == form.type &&
+           made.shape() == form.shape;
+  });
+  return found == jobs_.end() ? nullptr : &*found;
 }
 
 /// In the place of a packed array, or else at the end. Plans come from files: two steps may name the same
@@ -231,7 +247,7 @@ void Packing::pack(const Job& job, Tensor& to, Copies* copies, MappedPages& read
 
 void Packing::run(Plan& plan, int threads, const std::shared_ptr<Executor>& executor, RunControl* control) {
   const auto to = [&](const Job& j) -> Tensor& { return plan.weights[j.weight].value.tensor(); };
-  const auto from = [&](const Job& j) { return plan.weights[j.weight].recipe.from[0]; };
+  const auto from = [](const Job& j) { return j.from; };
   Passing passing(plan);
   for (const Job& j : jobs_) passing.want(from(j));
   passing.let_go();

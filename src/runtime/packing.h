@@ -34,7 +34,11 @@ class Packing {
     std::shared_ptr<const void> op;
     uint32_t input, weight;
     std::string node, op_name;
+    uint32_t from;            // the weight that is packed
+    std::string arrangement;  // PackedForm's
   };
+  /// Returns the job whose packed array is this one too; null if there is none.
+  const Job* find_shared(const Plan& plan, uint32_t from, const PackedForm& form) const;
   uint32_t put(Plan& plan, Weight w, int64_t place);
   /// Copies of weights that are about to be packed: of unaligned ones, and of all if that takes less time
   /// than packing from the mapping.

@@ -231,6 +231,26 @@ void pack_zeros(Isa isa, uint8_t* to, const BitMatrix& from, int64_t blocks, int
   });
 }
 
+void unpack_column(Isa isa, const LowBit& w, int64_t column, float* to) {
+  const int64_t width = width_of(isa), lane = column % width;
+  const LowBitPanel panel = panel_of(isa, w, column / width);
+  const bool halved = w.bits == 4;
+  const int64_t row = halved ? width / 2 : width;
+  const int shift = halved && lane >= row ? 4 : 0, mask = halved ? 15 : 255;
+  const uint8_t* at = panel.numbers + (halved ? lane % row : lane);
+  for (int64_t block = 0, i = 0; i < w.k; ++block) {
+    const int64_t parameter = block * width + lane, end = std::min(w.k, i + w.block);
+    const int zero = panel.zeros ? panel.zeros[parameter] : panel.zero;
+    const float scale = panel.scales[parameter];
+    float* const first = to + i;
+    const int64_t n = end - i;
+    for (; i < end; ++i, at += row) to[i] = static_cast<float>((*at >> shift & mask) - zero) * scale;
+    if (!panel.minimums) continue;
+    const float minimum = panel.minimums[parameter];
+    for (int64_t j = 0; j < n; ++j) first[j] += minimum;
+  }
+}
+
 size_t multiply_workspace(Isa isa, const LowBitProduct& p, bool strict, int threads) {
   if (p.m == 0) return 0;
   if (is_few(p, strict)) return block_sums_bytes(p);

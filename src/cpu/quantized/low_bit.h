@@ -112,6 +112,9 @@ void pack_scales(Isa isa, float* to, DataType type, const void* from, int64_t ro
                  int64_t blocks, int64_t n, Workers& workers);
 void pack_zeros(Isa isa, uint8_t* to, const BitMatrix& from, int64_t blocks, int64_t n, Workers& workers);
 
+/// Writes the k elements of a column as floats.
+void unpack_column(Isa isa, const LowBit& w, int64_t column, float* to);
+
 /// C [m, n] = A [m, k] W, all dense.
 struct LowBitProduct {
   int64_t m = 0;

@@ -8,20 +8,27 @@
 namespace lathe {
 namespace {
 
-Support supports(const LowBitGather&, const KernelQuery& r) {
-  if (r.inputs.size() < 3 || r.outputs[0].type != DataType::float32) return Support::no("only float32");
-  for (size_t i : {0u, 2u, 3u, 4u})
-    if (cpu::has_input(r, i) && !r.inputs[i].constant) return Support::no("weights that are not constant");
-  if (!is_low_bit(r.inputs[0].type)) return Support::no("not for " + std::string(name_of(r.inputs[0].type)));
-  for (size_t i : {2u, 4u})
-    if (cpu::has_input(r, i) && r.inputs[i].type != DataType::float32 && !cpu::is_f16(r.inputs[i].type))
-      return Support::no("scales or minimums of " + std::string(name_of(r.inputs[i].type)));
-  if (cpu::has_input(r, 3) && r.inputs[3].type != r.inputs[0].type)
-    return Support::no("a zero point of another type");
+constexpr cpu::LowBitInputs low_bit_inputs{
+    .numbers = 0, .scales = 2, .zeros = 3, .minimums = 4, .transposed = true};
+constexpr int64_t elements_worth_a_thread = 16384;
+
+Support supports(const LowBitGather& op, const KernelQuery& r) {
+  if (r.outputs[0].type != DataType::float32) return Support::no("only float32");
+  if (auto refusal = cpu::refuse_unless_low_bit(low_bit_inputs, r)) return *refusal;
   const Shape w = blocks_as_matrix(r.inputs[0].constant->shape());
-  if (w.size() != 2 || w[1] * bits_of(r.inputs[0].type) % 8 != 0)
+  if (!op.packed && w[1] * bits_of(r.inputs[0].type) % 8 != 0)
     return Support::no("rows that do not begin at bytes");
   return Support::yes();
+}
+
+template <Isa isa>
+std::optional<PackedForm> packed_form(const LowBitGather& op, const KernelQuery& r, size_t i) {
+  return op.packed ? cpu::packed_low_bit_form(isa, low_bit_inputs, r, i) : std::nullopt;
+}
+
+template <Isa isa>
+void pack(const LowBitGather&, const KernelQuery& r, size_t i, Tensor& to, Workers& workers) {
+  cpu::pack_low_bit(isa, low_bit_inputs, r, i, to, workers);
 }
 
 /// Scales or minimums as float32.
@@ -35,7 +42,24 @@ struct BlockFloats {
 };
 
 template <Isa isa>
+void run_packed(const LowBitGather& op, KernelContext& c) {
+  const Tensor& indices = c.in(1);
+  cpu::LowBit w = cpu::low_bit_weights(low_bit_inputs, c.in(0).shape(), c.in(0).type(), op.block_size,
+                                       cpu::has_input(c, 4));
+  cpu::set_packed(low_bit_inputs, c, w);
+  float* const to = cpu::floats(c.out(0));
+  c.parallel(indices.size(), std::max<int64_t>(1, elements_worth_a_thread / std::max<int64_t>(w.k, 1)),
+             [&](int64_t begin, int64_t end) {
+               for (int64_t i = begin; i < end; ++i) {
+                 c.poll();
+                 cpu::unpack_column(isa, w, checked_index(c, index_at(indices, i), w.n), to + i * w.k);
+               }
+             });
+}
+
+template <Isa isa>
 void run(const LowBitGather& op, KernelContext& c) {
+  if (op.packed) return run_packed<isa>(op, c);
   const Tensor &w = c.in(0), &indices = c.in(1);
   const Tensor* const zeros = cpu::has_input(c, 3) ? &c.in(3) : nullptr;
   const BlockFloats scales(&c.in(2)), minimums(cpu::has_input(c, 4) ? &c.in(4) : nullptr);
@@ -45,7 +69,6 @@ void run(const LowBitGather& op, KernelContext& c) {
   const bool is_signed = is_signed_integer(w.type());
   const auto widen = cpu::low_bit_kernels(isa).widen[bits == 2 ? 0 : bits == 4 ? 1 : 2];
   float* const to = cpu::floats(c.out(0));
-  constexpr int64_t elements_worth_a_thread = 16384;
   c.parallel(indices.size(), std::max<int64_t>(1, elements_worth_a_thread / std::max<int64_t>(k, 1)),
              [&](int64_t begin, int64_t end) {
                for (int64_t i = begin; i < end; ++i) {
@@ -71,11 +94,12 @@ void run(const LowBitGather& op, KernelContext& c) {
 void cpu_low_bit_gather(KernelCatalog& k) {
   k.replaces("LowBitGather", {"Gather"});
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<LowBitGather>({.op = "LowBitGather",
-                         .domain = "lathe",
-                         .name = cpu::kernel_name("low_bit_gather", isa),
-                         .isa = isa},
-                        {.run = run<isa>, .supports = supports});
+    k.add<LowBitGather>(
+        {.op = "LowBitGather",
+         .domain = "lathe",
+         .name = cpu::kernel_name("low_bit_gather", isa),
+         .isa = isa},
+        {.run = run<isa>, .supports = supports, .packed_form = packed_form<isa>, .pack = pack<isa>});
   });
 }
 

@@ -1,10 +1,11 @@
 // lathe.LowBitGather: rows of a constant matrix of whole numbers of 2, 4 or 8 bits, as floats; blocks of
-// neighbors in a row have a scale, and perhaps a zero point and a minimum: an element is (number - zero
-// point)
-// * scale + minimum. The builder makes it of Gather behind DequantizeLinear, so that an embedding is never
-// dequantized whole; it occurs in plans, never in graphs.
+// neighbors in a row have a scale, and perhaps a zero point and a minimum: an element is
+// (number - zero point) * scale + minimum. The builder makes it of Gather behind DequantizeLinear, so that an
+// embedding is never dequantized whole; it occurs in plans, never in graphs.
 //   W [n, k] or [n, blocks, block_size], indices of any shape, scales [n, blocks] or [n, blocks, 1] of
 //   float32 or a float of 16 bits, zero points? of W's type, minimums? as scales → Y [indices…, k] float32
+// packed: a LowBitMatMul has the transposed matrix as its weights (a tied head). Rows are then taken from what
+// is packed for that, so that the matrix is in memory once.
 #pragma once
 
 #include "tensor/attributes.h"
@@ -16,7 +17,11 @@ namespace lathe {
 
 struct LowBitGather {
   int64_t block_size = 0;
-  void fields(auto&& f) { f("block_size", block_size); }
+  bool packed = false;
+  void fields(auto&& f) {
+    f("block_size", block_size);
+    f("packed", packed);
+  }
 
   template <class D>
   void shape(ShapeContext<D>& c) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "passes/pass.h"
 #include "targets/cpu/quantized_view.h"
@@ -60,6 +61,9 @@ class LowBitMatMuls {
       const Node& n = graph_.node(id);
       if (View::is(n, "MatMul")) convert(id, false);
       if (View::is(n, "Gemm") && is_plain(n)) convert(id, n.attributes.get<int64_t>("transB", 0) != 0);
+    }
+    for (NodeId id : graph_.order()) {
+      const Node& n = graph_.node(id);
       if (View::is(n, "Gather") && n.attributes.get<int64_t>("axis", 0) == 0) convert_gather(id);
     }
     return changed_;
@@ -208,6 +212,7 @@ class LowBitMatMuls {
     n.outputs = {
         bias == no_id ? y : graph_.add_value(graph_.fresh_name(graph_.value(y).name), graph_.value(y).type)};
     if (!has_kernel(graph_, n, kernels_, preference_)) return;
+    if (o->transposed) multiplied_.insert(o->numbers.constant.get());
     const ValueId sums = n.outputs[0];
     graph_.remove_node(id);
     graph_.add_node(std::move(n));
@@ -230,6 +235,7 @@ class LowBitMatMuls {
     n.op = "LowBitGather";
     n.attributes = {};
     n.attributes.set("block_size", o->block);
+    n.attributes.set("packed", int64_t{multiplied_.contains(o->numbers.constant.get())});
     n.inputs = {view_.add(o->numbers), n.inputs[1], view_.add(o->scale), added_or_none(o->zero)};
     if (o->minimum.constant) n.inputs.push_back(view_.add(o->minimum));
     if (!has_kernel(graph_, n, kernels_, preference_)) return;
@@ -244,6 +250,7 @@ class LowBitMatMuls {
   const Folds& folds_;
   const KernelCatalog& kernels_;
   const Preference& preference_;
+  std::set<const Value*> multiplied_;  // numbers of products, whose rows are their columns
   bool changed_ = false;
 };
 
