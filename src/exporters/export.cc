@@ -270,7 +270,7 @@ class Exporter {
   template <class M>
   void bind(M& module, const Checkpoint& weights, const fs::path& folder, const std::string& path) {
     if (options_.dtype != DataType::float32) module.to(options_.dtype);
-    const nn::BindReport bound = bound_or_explained(module, weights);
+    const nn::BindReport bound = bound_or_explained(module, keeps_bits() ? gguf_->placeholders() : weights);
     report_.untied.insert(report_.untied.end(), bound.untied.begin(), bound.untied.end());
     nn::BindOptions variants;
     if constexpr (std::is_base_of_v<nn::Model, M>)

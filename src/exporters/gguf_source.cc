@@ -9,6 +9,7 @@
 
 #include "base/error_about.h"
 #include "base/json.h"
+#include "base/pages.h"
 #include "io/gguf.h"
 #include "io/stored_tensor.h"
 
@@ -283,10 +284,30 @@ std::string config_of(const Gguf& g) {
   return config.dump(2) + "\n";
 }
 
-Checkpoint weights_of(const Gguf& g) {
+/// Returns whether numbers() has the tensor.
+bool has_numbers(const GgufTensor& t) {
+  return t.shape.size() == 2 && number_type_of(t.type) != DataType::undefined;
+}
+
+size_t widened_bytes(const GgufTensor& t) {
+  return bytes_for(DataType::float32, static_cast<size_t>(count_of(t.shape)));
+}
+
+/// Returns the bytes of all tensors that have numbers, widened.
+size_t bytes_with_numbers(const Gguf& g) {
+  size_t bytes = 0;
+  for (const GgufTensor& t : g.tensors())
+    if (has_numbers(t)) bytes += widened_bytes(t);
+  return bytes;
+}
+
+/// `zeros`: memory for the elements of all tensors that have numbers, one after the other; null: they are
+/// widened.
+Checkpoint weights_of(const Gguf& g, const std::shared_ptr<void>& zeros) {
   const Facts facts(g);
   CheckpointContents contents;
   contents.format = CheckpointFormat::gguf;
+  size_t used = 0;  // of the zeros
   for (const GgufTensor& t : g.tensors()) {
     std::string name = name_of(g, t.name);
     if (name.empty()) continue;
@@ -307,6 +328,12 @@ Checkpoint weights_of(const Gguf& g) {
     stored.load = [g, name = t.name, in_order, has_one] {
       return has_one ? without_one(g.tensor(name)) : in_order(g.tensor(name));
     };
+    if (zeros && has_numbers(t)) {
+      stored.load = [shape = t.shape, at = static_cast<char*>(zeros.get()) + used, zeros] {
+        return Tensor::view(DataType::float32, shape, at, zeros);
+      };
+      used += widened_bytes(t);
+    }
     if (type.plain == DataType::undefined) {
       stored.info.blocks = type.name;
       stored.info.block_bytes = t.bytes;
@@ -320,12 +347,22 @@ Checkpoint weights_of(const Gguf& g) {
 }  // namespace
 
 GgufSource::GgufSource(const fs::path& file, const CheckpointOptions& options)
-    : gguf_(Gguf::open(file, options)), config_(config_of(gguf_)), weights_(weights_of(gguf_)) {
+    : gguf_(Gguf::open(file, options)),
+      config_(config_of(gguf_)),
+      weights_(weights_of(gguf_, nullptr)),
+      zero_bytes_(bytes_with_numbers(gguf_)),
+      zeros_(zero_pages(zero_bytes_)),
+      placeholders_(weights_of(gguf_, zeros_)) {
   const Facts facts(gguf_);
   for (const GgufTensor& t : gguf_.tensors())
-    if (t.shape.size() == 2 && number_type_of(t.type) != DataType::undefined)
+    if (exporters::has_numbers(t))
       if (std::string theirs = name_of(gguf_, t.name); !theirs.empty())
         in_blocks_[std::move(theirs)] = {t.name, interleaved_heads(facts, t.name), t.type};
+}
+
+bool GgufSource::is_placeholder(const void* element) const {
+  const auto at = reinterpret_cast<uintptr_t>(element), zeros = reinterpret_cast<uintptr_t>(zeros_.get());
+  return zeros_ && at >= zeros && at - zeros < zero_bytes_;
 }
 
 bool GgufSource::has_two_bits() const {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "lathe/checkpoint.h"
@@ -26,6 +27,11 @@ class GgufSource {
   /// Returns the tensors under the names of transformers. Those in blocks are widened when they are asked
   /// for; rows of queries and keys that llama.cpp has in another order are put back.
   const Checkpoint& weights() const { return weights_; }
+  /// Returns the same, but of tensors that have numbers() the type and shape alone: their elements are zeros
+  /// that take no memory. A module is bound to them whose weights numbers() replaces afterwards.
+  const Checkpoint& placeholders() const { return placeholders_; }
+  /// Returns whether the address is in such a tensor.
+  bool is_placeholder(const void* element) const;
 
   /// Returns whether the file has any tensor as whole numbers with scales, or the one of that name, which is
   /// transformers'; and whether some of the numbers have 2 bits.
@@ -44,6 +50,9 @@ class GgufSource {
   Gguf gguf_;
   std::string config_;
   Checkpoint weights_;
+  size_t zero_bytes_;            // of all placeholders
+  std::shared_ptr<void> zeros_;  // their memory; null: they are what weights_ has
+  Checkpoint placeholders_;
   std::map<std::string, InBlocks> in_blocks_;
 };
 

@@ -86,6 +86,10 @@ void keep_bits(onnx::Model& model, const GgufSource& source) {
     return std::ranges::find(names, t.name.value_or("")) != names.end();
   });
   for (const std::string& name : names) LowBitWeight(name, source.numbers(name)).write(g, nodes);
+  for (const onnx::TensorProto& t : g.initializer)
+    if (t.raw_data && source.is_placeholder(t.raw_data->data()))
+      throw Error(Code::internal, "export", "numbers for each weight that was bound without its elements",
+                  "none for '" + t.name.value_or("") + "'", "--widen-weights writes floats");
   nodes.insert(nodes.end(), std::make_move_iterator(g.node.begin()), std::make_move_iterator(g.node.end()));
   g.node = std::move(nodes);
 }

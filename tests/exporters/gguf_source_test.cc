@@ -15,6 +15,7 @@
 #include "lathe/gguf.h"
 #include "lathe/tokenizer.h"
 #include "lathe/values.h"
+#include "plan/plan_file.h"
 #include "support/error_code.h"
 #include "support/gguf_file.h"
 #include "support/temp_directory.h"
@@ -325,6 +326,74 @@ TEST(GgufSource, BlocksCountAsTheNumbersThatTheyStandFor) {
     EXPECT_EQ(steps["LowBitGather"], 1) << name_of(type);
     EXPECT_EQ(steps["DequantizeLinear"], 0) << name_of(type);
   }
+}
+
+/// An engine of the model in the folder, as a plan without the arrays that others were packed from.
+Plan native_plan(const fs::path& folder) {
+  BuildOptions o;
+  o.portable = false;
+  Engine::build(folder / "model.onnx", o).save(folder / "m.lathe");
+  return load_plan(folder / "m.lathe");
+}
+
+TEST(GgufSource, ATiedEmbeddingIsPackedOnce) {
+  for (GgufType type :
+       {GgufType::q4_0, GgufType::q4_1, GgufType::q8_0, GgufType::q2_k, GgufType::q4_k, GgufType::q6_k}) {
+    const TempDirectory folder;
+    GgufFile f = in_blocks(type, false);
+    folder.write("tied.gguf", f.bytes());
+    // The same matrix again, as a head of its own.
+    const GgufFile::OneTensor embedding = f.tensors.front();
+    ASSERT_EQ(embedding.name, "token_embd.weight");
+    f.with("output.weight", {256, 96}, type, embedding.bytes);
+    folder.write("untied.gguf", f.bytes());
+    for (const char* name : {"tied", "untied"})
+      export_checkpoint(folder / (std::string(name) + ".gguf"), folder / name, options());
+    const Comparison same = compare(logits(folder / "tied", 96), logits(folder / "untied", 96), 0, 0);
+    EXPECT_TRUE(same.equal) << name_of(type) << ": " << same.reason;
+
+    const Plan plan = native_plan(folder / "tied");
+    const auto is = [](const char* op) { return [op](const PlanStep& s) { return s.op == op; }; };
+    const std::vector<PlanStep>& steps = plan.graphs[0].steps;
+    const auto gather = std::ranges::find_if(steps, is("LowBitGather"));
+    ASSERT_NE(gather, steps.end());
+    const PlanStep& head = *std::ranges::find_if(steps.rbegin(), steps.rend(), is("LowBitMatMul"));
+    ASSERT_EQ(gather->packed.size(), head.packed.size());
+    EXPECT_EQ(gather->packed[0], head.packed[1]) << name_of(type);
+    for (size_t i = 2; i < head.packed.size(); ++i)
+      EXPECT_EQ(gather->packed[i], head.packed[i]) << name_of(type) << " " << i;
+    const auto source = plan.graphs[0].values[static_cast<size_t>(gather->inputs[0])].weight;
+    EXPECT_FALSE(plan.weights[static_cast<size_t>(source)].stored);
+
+    GgufFile of_its_own = in_blocks(type, false);
+    const auto query =
+        std::ranges::find(of_its_own.tensors, "blk.0.attn_q.weight", &GgufFile::OneTensor::name);
+    const std::string rows = query->bytes.substr(0, embedding.bytes.size());  // it has more
+    of_its_own.with("output.weight", {256, 96}, type, rows);
+    folder.write("other.gguf", of_its_own.bytes());
+    export_checkpoint(folder / "other.gguf", folder / "other", options());
+    const Plan other = native_plan(folder / "other");
+    const auto alone = std::ranges::find_if(other.graphs[0].steps, is("LowBitGather"));
+    ASSERT_NE(alone, other.graphs[0].steps.end());
+    EXPECT_TRUE(alone->packed.empty());  // rows are read as they are in the file
+  }
+}
+
+/// But for arrays so small that their memory is not worth it.
+TEST(GgufSource, WhatWasPackedIsReleased) {
+  const TempDirectory folder;
+  folder.write("m.gguf", in_blocks(GgufType::q4_1, false).bytes());
+  export_checkpoint(folder / "m.gguf", folder / "out", options());
+  const auto weights = [&](bool portable) {
+    BuildOptions o;
+    o.portable = portable;
+    const Engine e = Engine::build(folder / "out" / "model.onnx", o);
+    lathe::NamedShapes shapes;
+    for (const IoInfo& io : e.inputs()) shapes[io.name] = {1, 1};
+    return e.memory(shapes).weights;
+  };
+  // Three matrices of each layer have 2^17 numbers of 4 bits.
+  EXPECT_EQ(weights(true) - weights(false), 2 * 3 * (512 * 256 / 2));
 }
 
 TEST(GgufSource, BitsNeedAnOpset) {
