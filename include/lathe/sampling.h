@@ -21,12 +21,12 @@ namespace lathe {
 
 /// Lowers tokens that would go on repeating what a text already has: where the last L tokens stood earlier in
 /// the text, with L of `allowed_length` or more, the token that followed there loses multiplier * base ^ (L -
-/// allowed_length). llama.cpp: dry_multiplier and the like.
+/// allowed_length). Breakers are never lowered. llama.cpp: dry_multiplier and the like.
 struct DryPenalty {
   float multiplier = 0;                         // 0: off
   float base = 1.75f;                           // at least 1
   int64_t allowed_length = 2;                   // tokens that may be repeated, at least 1
-  int64_t last_n = 0;                           // how many of the last tokens are looked at; 0: all
+  int64_t last_n = -1;                          // how many of the last tokens are looked at; -1: all; 0: off
   std::vector<int32_t> sequence_breakers = {};  // tokens over which no repetition reaches
 };
 

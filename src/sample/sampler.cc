@@ -60,7 +60,7 @@ std::vector<size_t> matches_of_end(std::span<const int32_t> s, size_t limit) {
 }
 
 void penalize_repetitions(const DryPenalty& dry, std::span<const int32_t> tokens, std::span<float> logits) {
-  if (dry.last_n > 0 && tokens.size() > static_cast<size_t>(dry.last_n))
+  if (dry.last_n >= 0 && tokens.size() > static_cast<size_t>(dry.last_n))
     tokens = tokens.last(static_cast<size_t>(dry.last_n));
   const auto breaks = [&](int32_t t) {
     return std::ranges::find(dry.sequence_breakers, t) != dry.sequence_breakers.end();
@@ -71,7 +71,7 @@ void penalize_repetitions(const DryPenalty& dry, std::span<const int32_t> tokens
   const std::vector<size_t> matches = matches_of_end(tokens, limit);
   std::unordered_map<int32_t, size_t> longest;
   for (size_t i = 1; i < tokens.size(); ++i)
-    if (matches[i] >= static_cast<size_t>(dry.allowed_length)) {
+    if (matches[i] >= static_cast<size_t>(dry.allowed_length) && !breaks(tokens[i])) {
       size_t& most = longest[tokens[i]];
       most = std::max(most, matches[i]);
     }
@@ -126,7 +126,7 @@ Sampler::Sampler(GenerationConfig config, int64_t vocabulary_size)
   require(std::isfinite(c.dry.base) && c.dry.base >= 1, "a dry.base of 1 or more", c.dry.base);
   require(c.dry.allowed_length >= 1, "a dry.allowed_length of 1 or more",
           static_cast<double>(c.dry.allowed_length));
-  require(c.dry.last_n >= 0, "a dry.last_n of 0 or more", static_cast<double>(c.dry.last_n));
+  require(c.dry.last_n >= -1, "a dry.last_n of -1 or more", static_cast<double>(c.dry.last_n));
   require(c.no_repeat_ngram_size >= 0, "a no_repeat_ngram_size of 0 or more",
           static_cast<double>(c.no_repeat_ngram_size));
   require(c.min_length >= 0, "a min_length of 0 or more", static_cast<double>(c.min_length));

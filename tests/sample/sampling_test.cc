@@ -183,7 +183,11 @@ TEST(Sampling, LongRepetitionsAreLowered) {
       << "2 3 is all that counts";
   c.dry.sequence_breakers = {3};
   EXPECT_EQ(lowered(c, text), std::vector<float>(8, 0));
-  c.dry = {.multiplier = 0.8f, .base = 2, .allowed_length = 2, .last_n = 6};
+  c.dry.sequence_breakers = {5};
+  EXPECT_EQ(lowered(c, text), (std::vector<float>{0, 0, 0, 0, -0.8f * 2, 0, 0, 0})) << "breakers stay";
+  c.dry = {.multiplier = 0.8f, .base = 2, .allowed_length = 2, .last_n = 0};
+  EXPECT_EQ(lowered(c, text), std::vector<float>(8, 0));
+  c.dry.last_n = 6;
   EXPECT_EQ(lowered(c, text), (std::vector<float>{0, 0, 0, 0, 0, -0.8f, 0, 0}));
   // One token a thousand times: a matter of a millisecond, and a penalty that stays a number.
   c.dry = {.multiplier = 0.8f, .base = 2, .allowed_length = 2};
