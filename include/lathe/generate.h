@@ -32,8 +32,9 @@ namespace lathe {
 /// Options of Generator::open and load. A plain value.
 struct GeneratorOptions {
   /// Options of the engine. `numerics` is strict whatever it says, so that an answer depends on its request
-  /// alone; `states`, `state_capacity`, `shapes` and `refit` are the generator's own.
-  BuildOptions build = {};
+  /// alone; `states`, `state_capacity`, `shapes` and `refit` are the generator's own. Unless it is
+  /// `portable`, weights are in memory once: as they were packed.
+  BuildOptions build = {.portable = false};
   int64_t context_length = 0;  // tokens that a sequence may have; 0: as many as the model was made for
   /// Type in which keys and values are kept: float32, float16, bfloat16, or int8 with a scale for each token
   /// and head; undefined: the model's, or the plan's, which keeps that of its build. Narrow types take less
@@ -44,8 +45,8 @@ struct GeneratorOptions {
 
 /// Says what a generator keeps in memory (Generator::memory).
 struct GeneratorMemory {
-  uint64_t weights = 0;    // stored arrays, which all generators of one plan share
-  uint64_t context = 0;    // working memory of a run; each sequence that is computed at that time takes it
+  uint64_t weights = 0;  // stored arrays, which all generators of one plan share
+  uint64_t context = 0;  // working memory of an answer; each sequence that is computed at that time takes it
   uint64_t sequences = 0;  // keys and values of all sequences
   /// Returns the sum.
   uint64_t total() const { return weights + context + sequences; }
@@ -320,8 +321,8 @@ class LATHE_API Generator {
   std::vector<float> score(std::span<const int32_t> tokens, RunControl* control = nullptr) const;
 
   /// Returns the bytes that so many sequences of this length take, of which `running` are computed at a time.
-  /// Exact for weights and sequences, an estimate for the contexts. Throws bad_argument for negative numbers
-  /// and lengths beyond the context.
+  /// Exact for weights and sequences; answers take no more than the contexts say, whatever chooses their
+  /// tokens. Throws bad_argument for negative numbers and lengths beyond the context.
   GeneratorMemory memory(int64_t sequences = 1, int64_t length = 0, int64_t running = 1) const;
 
   struct Impl;

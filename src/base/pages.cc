@@ -1,5 +1,8 @@
 #include "base/pages.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -63,6 +66,12 @@ std::shared_ptr<void> reserve_pages(size_t bytes) {
 
 void return_pages(void* p, size_t bytes) noexcept {
   if (bytes > 0) ::madvise(p, bytes, MADV_DONTNEED);
+}
+
+void return_freed_heap() noexcept {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
 }
 
 }  // namespace lathe

@@ -28,4 +28,7 @@ void return_pages(void* p, size_t bytes) noexcept;
 /// to them is a fault.
 std::shared_ptr<void> zero_pages(size_t bytes);
 
+/// Returns to the system what was freed of the heap, where the C library does that. It takes milliseconds.
+void return_freed_heap() noexcept;
+
 }  // namespace lathe

@@ -1,8 +1,10 @@
 // Makes generators of models that are not plans yet: GGUF files, checkpoints, ONNX files and what lies beside
 // them.
+#include <algorithm>
 #include <fstream>
 
 #include "base/file.h"
+#include "base/pages.h"
 #include "base/plan_magic.h"
 #include "causal_lm/companion_files.h"
 #include "causal_lm/wanted_rows.h"
@@ -59,6 +61,10 @@ std::optional<std::string> batch_symbol(const onnx::Model& m) {
 
 Generator build(onnx::Model model, CompanionFiles companions, const GeneratorOptions& options) {
   if (!model.proto.graph) throw Error(Code::not_supported, "generate", "a model with a graph", "none");
+  if (std::ranges::none_of(model.proto.graph->input, [](const onnx::ValueInfoProto& i) {
+        return Decoder::is_tokens(i.name.value_or(""));
+      }))
+    throw Decoder::no_decoder("an input input_ids", "none");
   select_logits_rows(model);
   BuildOptions build = options.build;
   build.numerics = Numerics::strict;
@@ -67,14 +73,19 @@ Generator build(onnx::Model model, CompanionFiles companions, const GeneratorOpt
                          : companions.context_length > 0 ? companions.context_length
                                                          : usual_context;
   if (const auto batch = batch_symbol(model); batch && !batch->empty()) build.shapes[*batch] = 1;
-  return GeneratorAccess::make(std::make_shared<const Generator::Impl>(
-      Engine::build(model, build), std::move(companions.files), 0, options.prompt_piece));
+  const auto engine = [&] {
+    try {
+      return Engine::build(model, build);
+    } catch (const Error& e) {
+      if (e.code() != Code::build_bad_state || e.diagnostic().got != "none") throw;
+      throw Decoder::no_decoder("inputs and outputs of keys and values", "none");
+    }
+  };
+  return GeneratorAccess::make(std::make_shared<const Generator::Impl>(engine(), std::move(companions.files),
+                                                                       0, options.prompt_piece));
 }
 
-}  // namespace
-
-Generator Generator::open(const fs::path& path, const GeneratorOptions& options) {
-  if (is_plan(path)) return load(path, options);
+Generator open_model(const fs::path& path, const GeneratorOptions& options) {
   if (exporters::is_gguf(path) || (is_folder(path) && decoder_in(path).empty())) {
     exporters::ExportOptions how;
     how.load.untrusted = options.build.load.untrusted;
@@ -89,6 +100,15 @@ Generator Generator::open(const fs::path& path, const GeneratorOptions& options)
     folder = folder.parent_path();
   return build(onnx::load_model(file, options.build.load, options.build.control),
                companions_of_folder(folder), options);
+}
+
+}  // namespace
+
+Generator Generator::open(const fs::path& path, const GeneratorOptions& options) {
+  if (is_plan(path)) return load(path, options);
+  Generator made = open_model(path, options);
+  return_freed_heap();  // the model's weights, from before they were packed
+  return made;
 }
 
 }  // namespace lathe

@@ -20,10 +20,6 @@ bool is_any(std::string_view name, std::initializer_list<std::string_view> of) {
   return std::ranges::find(of, name) != of.end();
 }
 
-Error no_decoder(std::string expected, std::string got) {
-  return Error(Code::not_supported, "generate", std::move(expected), std::move(got), how_to_export);
-}
-
 /// Makes a view of numbers, converted to the input's type.
 Tensor view(DataType type, std::vector<int64_t>& wide, std::vector<int32_t>& narrow, const Shape& shape) {
   if (type == DataType::int64) return Tensor::view(type, shape, wide.data());
@@ -32,6 +28,13 @@ Tensor view(DataType type, std::vector<int64_t>& wide, std::vector<int32_t>& nar
 }
 
 }  // namespace
+
+Error Decoder::no_decoder(std::string expected, std::string got) {
+  return Error(Code::not_supported, "generate", std::move(expected), std::move(got), how_to_export);
+}
+bool Decoder::is_tokens(std::string_view input) {
+  return is_any(input, {"input_ids", "tokens", "token_ids"});
+}
 
 Decoder::Decoder(Engine engine) : engine_(std::move(engine)) {
   if (engine_.numerics() != Numerics::strict)
@@ -43,7 +46,7 @@ Decoder::Decoder(Engine engine) : engine_(std::move(engine)) {
         if (const auto symbol = io.shape->front().symbol_name()) sizes_[*symbol] = 1;
       continue;
     }
-    if (is_any(io.name, {"input_ids", "tokens", "token_ids"})) {
+    if (is_tokens(io.name)) {
       tokens_ = input(io);
     } else if (io.name == "attention_mask") {
       mask_ = input(io);

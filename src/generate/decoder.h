@@ -8,9 +8,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lathe/engine.h"
+#include "lathe/error.h"
 #include "lathe/state.h"
 
 namespace lathe {
@@ -35,6 +37,11 @@ class Decoder {
   /// Throws bad_argument for an engine that is no decoder with keys and values as states: `remedy` of the
   /// errors says what would be.
   explicit Decoder(Engine engine);
+
+  /// Makes the error of a model that is no such decoder.
+  static Error no_decoder(std::string expected, std::string got);
+  /// Returns whether an input of this name is that of tokens.
+  static bool is_tokens(std::string_view input);
 
   const Engine& engine() const { return engine_; }
   int64_t vocabulary_size() const { return vocabulary_size_; }

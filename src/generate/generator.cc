@@ -8,13 +8,13 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "generate/generator_impl.h"
 #include "lathe/error.h"
 #include "plan/checksum.h"
 #include "plan/plan_file.h"
 #include "runtime/engine_impl.h"
 #include "runtime/frame.h"
-#include "runtime/growth.h"
 #include "runtime/state_impl.h"
 #include "text/text_files.h"
 
@@ -26,6 +26,15 @@ constexpr const char* defaults_file = "generation_config.json";
 const std::string* find(const std::map<std::string, std::string>& files, const char* name) {
   const auto at = files.find(name);
   return at == files.end() ? nullptr : &at->second;
+}
+
+/// The names, lists and maps of a context, a sequence and an answer, together.
+constexpr uint64_t small_objects = 32 << 10;
+
+/// Returns the most that choosing a token takes: logits before and after processors, candidates with their
+/// weights, the orders in which they are sorted, and what is noted of each token of the text.
+uint64_t bytes_of_choice(int64_t vocabulary, int64_t tokens) {
+  return 64 * static_cast<uint64_t>(vocabulary) + 32 * static_cast<uint64_t>(tokens);
 }
 
 /// Returns the bytes that a state takes with so many tokens: whole blocks, or pages for the rows of each
@@ -53,12 +62,17 @@ Generator::Impl::Impl(Engine engine, std::map<std::string, std::string> all, int
       files(std::move(all)),
       tokenizer(text::tokenizer_of(files)),
       chat_template(text::chat_template_of(files)),
-      context_length(context == 0 ? decoder.capacity() : std::min(context, decoder.capacity())),
+      context_length(context == 0 ? decoder.capacity() : context),
       prompt_piece(piece) {
   if (context < 0 || piece < 1)
     throw Error(Code::bad_argument, "generate",
                 "a context_length of at least 0 and a prompt_piece of at least 1",
                 std::to_string(context) + " and " + std::to_string(piece));
+  if (context > decoder.capacity())
+    throw Error(Code::bad_argument, "generate",
+                "a context_length of at most " + std::to_string(decoder.capacity()) +
+                    ", for which the plan was built",
+                std::to_string(context), "build it again with a greater one");
   if (const std::string* json = find(files, defaults_file))
     defaults = GenerationConfig::parse(*json, defaults_file);
   if (defaults.eos_token_id.empty() && tokenizer && chat_template)
@@ -182,7 +196,11 @@ std::vector<int32_t> Generator::encode(std::string_view text, bool special_token
 
 std::vector<int32_t> Generator::encode_chat(std::span<const ChatMessage> messages) const {
   Json list = Json::array<>();
-  for (const ChatMessage& m : messages) list.push_back(Json{{"role", m.role}, {"content", m.content}});
+  for (const ChatMessage& m : messages) {
+    if (!is_utf8(m.role) || !is_utf8(m.content))
+      throw Error(Code::wire_bad_utf8, "generate", "messages in UTF-8", "other bytes");
+    list.push_back(Json{{"role", m.role}, {"content", m.content}});
+  }
   return encode_chat({.messages = list.dump(), .add_generation_prompt = true});
 }
 
@@ -236,25 +254,22 @@ GeneratorMemory Generator::memory(int64_t sequences, int64_t length, int64_t run
                 std::to_string(sequences) + " sequences of " + std::to_string(length));
   GeneratorMemory all;
   const int64_t most = length == 0 ? context_length() : length;
-  // A context keeps a memory plan for the pieces of a prompt, of which the last may be shorter, and for
-  // single tokens, each behind pasts of rounded lengths.
+  // The pieces of a prompt, of which the last may be shorter, and single tokens: each is a run of its own.
+  // What the shapes of runs have in common decides how many memory plans a context makes; it keeps some, and
+  // one that is being made takes as much again.
   const size_t of_frame = Frame::records(engine().impl()->program.graph(0));
-  std::map<std::pair<int64_t, int64_t>, int64_t> plans;  // the longest past that each is for
+  uint64_t arenas = 0, of_plan = 0;
   const auto run = [&](int64_t past, int64_t fresh) {
-    plans[{fresh, past == 0 ? 0 : rounded_length(past)}] = past;
+    const MemoryInfo info = engine().memory(impl_->decoder.shapes(past, fresh));
+    all.weights = info.weights;
+    arenas = std::max(arenas, info.total() - info.weights);
+    of_plan = std::max(of_plan, info.records - of_frame);
   };
   for (int64_t past = 0; past < most; past += impl_->prompt_piece)
     run(past, std::min(impl_->prompt_piece, most - past));
   run(std::max<int64_t>(most - 1, 0), 1);
-  uint64_t arenas = 0, records = of_frame;
-  size_t kept = 0;
-  for (const auto& [key, past] : plans) {
-    const MemoryInfo info = engine().memory(impl_->decoder.shapes(past, key.first));
-    all.weights = info.weights;
-    arenas = std::max(arenas, info.total() - info.weights);
-    if (++kept <= kept_memory_plans) records += info.records - of_frame;
-  }
-  all.context = arenas + records + Decoder::bytes_of_inputs(most);
+  all.context = arenas + of_frame + (kept_memory_plans + 2) * of_plan + Decoder::bytes_of_inputs(most) +
+                bytes_of_choice(impl_->decoder.vocabulary_size(), most) + small_objects;
   all.context *= static_cast<uint64_t>(running);
   uint64_t one = 0;
   for (const auto& [name, state] : impl_->decoder.states()) one += bytes_of(state, most);

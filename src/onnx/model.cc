@@ -29,6 +29,9 @@ void check_is_model(std::string_view bytes) {
     throw Error(
         Code::wire_malformed, "parse", "an ONNX model", "a plan, which is built already",
         "load it (Engine::load, lathe.load(), `lathe run PLAN`), or build the model it was made from");
+  if (bytes.starts_with("GGUF"))
+    throw Error(Code::wire_malformed, "parse", "an ONNX model", "a GGUF file",
+                "`lathe generate` and Generator::open take it as it is, `lathe export` makes ONNX of it");
 }
 
 }  // namespace

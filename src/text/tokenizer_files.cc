@@ -6,6 +6,7 @@
 
 #include "base/error_about.h"
 #include "base/file.h"
+#include "base/plan_magic.h"
 #include "io/bounded_json.h"
 #include "io/gguf.h"
 #include "io/stored_tensor.h"
@@ -364,6 +365,10 @@ Tokenizer open_bytes(const fs::path& path, std::string_view bytes, const Tokeniz
 Tokenizer open_file(const fs::path& path, const TokenizerOptions& o) {
   char head[4] = {};
   std::ifstream(path, std::ios::binary).read(head, sizeof head);
+  if (plan_magic.starts_with({head, sizeof head}))
+    throw error_about(Code::bad_argument, "tokenize", path.string(), "the file of a tokenizer",
+                      "a plan, which may have one in it",
+                      "Generator::load opens it, `lathe tokenize` takes it too");
   if (!begins_as_gguf({head, sizeof head})) return open_bytes(path, read_bounded(path), o, {});
   refuse_options(path, o);
   return Tokenizer::from_gguf(Gguf::open(path));

@@ -369,8 +369,7 @@ TEST(Generator, APlanKeepsTokenizerAndTemplate) {
   const auto engine = Engine::build(shared / "models" / decoders[0] / "model.onnx", plain);
   engine.save(folder / "e.lathe");
   EXPECT_EQ(code_of([&] { Generator::load(folder / "e.lathe"); }), Code::bad_argument);
-  EXPECT_EQ(code_of([&] { Generator::open(shared / "models" / "mnist_8", options()); }),
-            Code::build_bad_state);
+  EXPECT_EQ(code_of([&] { Generator::open(shared / "models" / "mnist_8", options()); }), Code::not_supported);
   EXPECT_EQ(code_of([&] { Generator::open(folder.path() / "none", options()); }), Code::file_not_found);
 }
 
