@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional, Union
@@ -120,12 +121,16 @@ class Generation:
         return self._native.usage()
 
 
+_OF_SAMPLING = ("temperature", "top_k", "top_p", "min_p", "typical_p")
+
+
 class Generator:
     """A decoder with its tokenizer, chat template and defaults, from a .gguf, a .lathe plan, a directory with a checkpoint or an
     exported decoder, or an .onnx file beside which they lie. An answer depends on its request alone: its tokens and log
     probabilities have the same bits whatever was computed before, for any `prompt_piece` and number of threads. Thread-safe.
     `context_length` 0 is what the model was made for. `kv_type` is the type in which keys and values are kept: "float32",
-    "float16", "bfloat16", or "int8" with a scale for each token and head; "" is the model's. Raises `lathe.Error` as `lathe.build`
+    "float16", "bfloat16", or "int8" with a scale for each token and head; "" is the model's. `portable` keeps the weights besides
+    as they were before they were packed, so that a saved plan opens on lesser processors too. Raises `lathe.Error` as `lathe.build`
     does, and E6002 (not_supported) where the model is no decoder with keys and values. onnxruntime-genai: Model."""
 
     def __init__(
@@ -138,8 +143,11 @@ class Generator:
         prompt_piece: int = 64,
         untrusted: bool = False,
         kv_type: str = "",
+        portable: bool = False,
     ):
-        self._native = _lathe.Generator.open(os.fspath(path), threads, isa, context_length, prompt_piece, untrusted, kv_type)
+        self._native = _lathe.Generator.open(
+            os.fspath(path), threads, isa, context_length, prompt_piece, untrusted, kv_type, portable
+        )
 
     @classmethod
     def load(
@@ -155,7 +163,9 @@ class Generator:
     ) -> "Generator":
         """Opens a plan that `save` wrote, and nothing else."""
         made = cls.__new__(cls)
-        made._native = _lathe.Generator.load(os.fspath(plan), threads, isa, context_length, prompt_piece, untrusted, kv_type)
+        made._native = _lathe.Generator.load(
+            os.fspath(plan), threads, isa, context_length, prompt_piece, untrusted, kv_type, False
+        )
         return made
 
     def save(self, plan: Path) -> None:
@@ -226,11 +236,12 @@ class Generator:
     ) -> Generation:
         """Begins an answer. Other arguments are those of `GenerationConfig`: `max_new_tokens`, `temperature`, `top_p`, `seed`, …. They
         go before `generation_config`, which takes the place of the model's `defaults`; end tokens that it does not name are the
-        model's. `logits_processor(tokens, logits)` changes logits where they are, and `stopping_criterion(tokens)` ends the text;
-        both arrays live for the call only. Raises TypeError for other names, ValueError for `num_return_sequences` above 1,
-        `lathe.Error` E6001 (bad_argument), E6002 (not_supported) for options that are not there, and while it is iterated E4106
-        (run_state_full) for a prompt beyond the context."""
+        model's. `logits_processor(tokens, logits)` changes logits where they are or returns others, float32 for each token of the
+        vocabulary, and `stopping_criterion(tokens)` ends the text. Raises TypeError for other names and other logits, ValueError for
+        `num_return_sequences` above 1, `lathe.Error` E6001 (bad_argument), E6002 (not_supported) for options that are not there, and
+        while it is iterated E4106 (run_state_full) for a prompt beyond the context. Warns of options of sampling without do_sample."""
         sequence = prompt if isinstance(prompt, TokenSequence) else self.sequence(prompt)
+        idle = [name for name in _OF_SAMPLING if config.get(name) is not None]
         if generation_config is not None:
             config = {**generation_config.to_dict(), **config}
         members = _members(config, "generate()")
@@ -238,6 +249,8 @@ class Generator:
             raise ValueError("generate() begins one answer; `answer` numbers several to one prompt")
         for name in _OF_BATCHES:
             members.pop(name, None)
+        if idle and not members.get("do_sample", self.defaults["do_sample"]):
+            warnings.warn(f"{', '.join(idle)} without do_sample=True: the likeliest token is taken", stacklevel=2)
         return Generation(
             self._native.generate(
                 sequence._native, members, logprobs, top_logprobs, answer, ignore_eos, logits_processor, stopping_criterion
@@ -250,7 +263,7 @@ class Generator:
 
     def compute(self, sequence: TokenSequence, visit: Optional[Callable[[int, np.ndarray], Any]] = None) -> None:
         """Computes what is not computed yet of a sequence, and calls `visit(position, logits)` with the logits behind each of these
-        tokens; the array lives for the call only."""
+        tokens, float32."""
         self._native.compute(sequence._native, visit)
 
     def score(self, text: Union[str, Sequence[int]]) -> np.ndarray:
@@ -259,5 +272,5 @@ class Generator:
 
     def memory(self, sequences: int = 1, length: int = 0, running: int = 1) -> dict[str, int]:
         """Returns the bytes that so many sequences of this length take, of which `running` are computed at a time: `weights`,
-        `context`, which is an estimate, `sequences` and their `total`. Length 0 is the whole context."""
+        `context`, which they never exceed, `sequences` and their `total`. Length 0 is the whole context."""
         return self._native.memory(sequences, length, running)

@@ -141,7 +141,10 @@ class Tokenizer:
 
     def __call__(self, texts: Sequence[Text], special_tokens: bool = True) -> dict[str, Any]:
         """Returns input_ids, attention_mask and token_type_ids as int64 arrays [texts, tokens], which models take.
-        Raises `lathe.Error` E4002 (run_bad_shape) for texts of different lengths without padding."""
+        Raises `lathe.Error` E4002 (run_bad_shape) for texts of different lengths without padding, and TypeError for one text alone:
+        a batch has axis 0."""
+        if isinstance(texts, (str, bytes)):
+            raise TypeError("a list of texts: [text] for one")
         return {name: from_value(t) for name, t in self._native.inputs(list(texts), special_tokens).items()}
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:

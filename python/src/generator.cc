@@ -34,10 +34,26 @@ nb::dict to_python(const GeneratedToken& t) {
   return d;
 }
 
+/// Returns an array of its own, which functions of Python may keep.
 template <class T>
-nb::object view_of(std::span<T> s) {
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(s.data(), {s.size()}, nb::handle()),
-                  nb::rv_policy::reference);
+nb::ndarray<nb::numpy, T, nb::ndim<1>> array_of(std::span<const T> s) {
+  auto values = std::make_unique<std::vector<T>>(s.begin(), s.end());
+  T* const data = values->data();
+  const nb::capsule owner(values.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {s.size()}, owner);
+}
+
+/// Calls a logits processor, which changes the array that it gets or returns another.
+void call_processor(const nb::object& processor, std::span<const int32_t> tokens, std::span<float> logits) {
+  using Array = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+  const nb::object given = nb::cast(array_of(std::span<const float>(logits)));
+  const nb::object made = processor(array_of(tokens), given);
+  Array changed;
+  if (!nb::try_cast(made.is_none() ? given : made, changed) || changed.size() != logits.size())
+    throw nb::type_error(
+        ("a logits_processor returns None, or float32 logits of " + std::to_string(logits.size()) + " tokens")
+            .c_str());
+  std::copy_n(changed.data(), logits.size(), logits.begin());
 }
 
 /// A Generation and the control that Ctrl-C cancels.
@@ -70,19 +86,20 @@ Answer generate(const Generator& g, const TokenSequence& s, const nb::dict& conf
   if (!processor.is_none())
     r.logits_processor = [processor](std::span<const int32_t> tokens, std::span<float> logits) {
       const nb::gil_scoped_acquire lock;
-      processor(view_of(tokens), view_of(logits));
+      call_processor(processor, tokens, logits);
     };
   if (!criterion.is_none())
     r.stopping_criterion = [criterion](std::span<const int32_t> tokens) {
       const nb::gil_scoped_acquire lock;
-      return nb::cast<bool>(nb::bool_(criterion(view_of(tokens))));
+      return nb::cast<bool>(nb::bool_(criterion(array_of(tokens))));
     };
   return Answer(g, s, std::move(r));
 }
 
 GeneratorOptions options(int threads, std::string isa, int64_t context_length, int64_t prompt_piece,
-                         bool untrusted, std::string_view kv_type) {
+                         bool untrusted, std::string_view kv_type, bool portable) {
   GeneratorOptions o;
+  o.build.portable = portable;
   o.build.threads = threads;
   o.build.isa = std::move(isa);
   o.build.load.untrusted = untrusted;
@@ -99,10 +116,11 @@ GeneratorOptions options(int threads, std::string isa, int64_t context_length, i
 
 template <Generator (*open)(const std::filesystem::path&, const GeneratorOptions&)>
 Generator opened(const std::filesystem::path& path, int threads, std::string isa, int64_t context_length,
-                 int64_t prompt_piece, bool untrusted, const std::string& kv_type) {
+                 int64_t prompt_piece, bool untrusted, const std::string& kv_type, bool portable) {
   std::optional<Generator> made;
   Interruptible().call(nullptr, [&](RunControl* control) {
-    GeneratorOptions o = options(threads, std::move(isa), context_length, prompt_piece, untrusted, kv_type);
+    GeneratorOptions o =
+        options(threads, std::move(isa), context_length, prompt_piece, untrusted, kv_type, portable);
     o.build.control = control;
     made = open(path, o);
   });
@@ -155,10 +173,10 @@ void bind_generator(nb::module_& m) {
   nb::class_<Generator>(m, "Generator", "The native half of lathe.Generator, which describes its methods.")
       .def_static("open", &opened<&Generator::open>, nb::arg("path"), nb::arg("threads"), nb::arg("isa"),
                   nb::arg("context_length"), nb::arg("prompt_piece"), nb::arg("untrusted"),
-                  nb::arg("kv_type"), "Opens a model.")
+                  nb::arg("kv_type"), nb::arg("portable"), "Opens a model.")
       .def_static("load", &opened<&Generator::load>, nb::arg("path"), nb::arg("threads"), nb::arg("isa"),
                   nb::arg("context_length"), nb::arg("prompt_piece"), nb::arg("untrusted"),
-                  nb::arg("kv_type"), "Opens a plan.")
+                  nb::arg("kv_type"), nb::arg("portable"), "Opens a plan.")
       .def("save", &Generator::save, nb::arg("path"), free, "Writes a plan.")
       .def("has_tokenizer", &Generator::has_tokenizer, "Returns whether there is a tokenizer.")
       .def("tokenizer", &Generator::tokenizer, nb::rv_policy::copy, "Returns the tokenizer.")
@@ -190,7 +208,7 @@ void bind_generator(nb::module_& m) {
             if (!visit.is_none())
               each = [&](int64_t position, std::span<const float> logits) {
                 const nb::gil_scoped_acquire lock;
-                visit(position, view_of(logits));
+                visit(position, array_of(logits));
               };
             Interruptible().call(nullptr, [&](RunControl* control) { g.compute(s, each, control); });
           },

@@ -80,6 +80,8 @@ def test_sequences_and_plans_in_files(small, tmp_path):
     assert again.generate("w3 w4 w5", max_new_tokens=5).text() == small.generate(s, max_new_tokens=5).text()
     assert again.defaults["eos_token_id"] == [1] and again.vocabulary_size == 32 and again.context_length == 64
     assert again.chat_template is not None
+    raises("E6001", lathe.Generator.load, tmp_path / "m.lathe", context_length=65)
+    assert again.memory()["weights"] <= lathe.Generator(DECODER, portable=True).memory()["weights"]
     (tmp_path / "s.kv").write_bytes(b"LATHESEQ")
     raises("E5006", again.load_sequence, tmp_path / "s.kv")
 
@@ -97,6 +99,21 @@ def test_functions_change_logits_and_end_texts(small):
     assert seen == [[3, 4], [3, 4, 9], [3, 4, 9, 10], [3, 4, 9, 10, 11]]
     stopped = small.generate("w3 w4", logits_processor=only, stop_strings="10 w11", max_new_tokens=20)
     assert stopped.text() == "w9 w" and stopped.finish_reason == "stop_string"
+
+    kept = []
+
+    def others(tokens, logits):
+        kept.append((tokens, logits))
+        return np.where(np.arange(len(logits)) == 6, 1.0, -np.inf)
+
+    assert small.generate([3, 4], logits_processor=others, max_new_tokens=3).text() == "w6 w6 w6"
+    assert [t.tolist() for t, _ in kept] == [[3, 4], [3, 4, 6], [3, 4, 6, 6]]
+    plain = []
+    small.compute(small.sequence([3, 4]), lambda position, logits: plain.append(logits))
+    np.testing.assert_array_equal(kept[0][1], plain[1])
+    for wrong in (lambda tokens, logits: logits[:3], lambda tokens, logits: "x"):
+        with pytest.raises(TypeError, match="logits_processor returns"):
+            next(small.generate([3, 4], logits_processor=wrong))
 
     def fails(tokens, logits):
         raise ValueError("from the function")
@@ -128,6 +145,17 @@ def test_end_tokens_are_those_of_the_configuration_where_nothing_else_says_them(
     assert lathe.Generator(tmp_path / "m.lathe").defaults["eos_token_id"] == [2]
     (tmp_path / "model/generation_config.json").write_text('{"eos_token_id": 7}')
     assert lathe.Generator(tmp_path / "model", threads=1).defaults["eos_token_id"] == [7]
+
+
+def test_options_of_sampling_without_it_are_named(small):
+    with pytest.warns(UserWarning, match="temperature, top_p without do_sample=True"):
+        small.generate([3], temperature=0.5, top_p=0.9)
+
+
+def test_one_text_is_no_batch(small):
+    with pytest.raises(TypeError, match="list of texts"):
+        small.tokenizer("w3 w4")
+    assert small.tokenizer(["w3 w4"])["input_ids"].tolist() == [[3, 4]]
 
 
 def test_errors(small):
