@@ -32,10 +32,15 @@ std::vector<int32_t> any_tokens(const Generator& g, int64_t n) {
 
 }  // namespace
 
-int run_generation_bench(const GeneratorArguments& model, const GenerationBench& o, bool json) {
+int run_generation_bench(const GeneratorArguments& model, const GenerationBench& given, bool json) {
+  GenerationBench o = given;
   const auto begun = Clock::now();
   const Generator g = model.open();
   const double opened = seconds_since(begun);
+  if (o.fits && o.prompt + o.generate > g.context_length()) {
+    o.prompt = g.context_length() * 3 / 4;
+    o.generate = g.context_length() / 4;
+  }
   if (o.prompt + o.generate > g.context_length())
     refuse_argument("at most " + std::to_string(g.context_length()) + " tokens, the length of the context",
                     std::to_string(o.prompt + o.generate));

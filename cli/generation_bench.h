@@ -9,6 +9,7 @@ namespace lathe::cli {
 
 struct GenerationBench {
   int64_t prompt = 0, generate = 0;  // tokens; 0: not measured
+  bool fits = false;                 // fewer where the context is shorter
   double seconds = 3;                // rounds are begun for so long, three at least
 };
 

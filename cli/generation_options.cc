@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <fstream>
+
 #include "command.h"
 #include "progress.h"
 #include "stop_signals.h"
@@ -19,6 +22,30 @@ void add_number(CLI::App* sub, const char* name, std::optional<T>& value, const 
 }
 
 }  // namespace
+
+bool begins_with(const std::filesystem::path& file, std::string_view magic) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return false;
+  std::string first(magic.size(), '\0');
+  std::ifstream in(file, std::ios::binary);
+  return in.read(first.data(), static_cast<std::streamsize>(first.size())) && first == magic;
+}
+
+bool is_language_model(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored) || begins_with(path, "GGUF");
+}
+
+bool is_language_model_or_plan(const std::filesystem::path& path) {
+  if (is_language_model(path)) return true;
+  if (!begins_with(path, plan_magic)) return false;
+  return is_language_model(Engine::load(path, {.threads = 1}));
+}
+
+bool is_language_model(const Engine& engine) {
+  // An input that generators add to decoders.
+  return std::ranges::any_of(engine.inputs(), [](const IoInfo& i) { return i.name == "logits_rows"; });
+}
 
 void add_kv_type(CLI::App* sub, std::string& type) {
   sub->add_option("--kv-type", type, "Type in which keys and values are kept, where it is not the model's")
@@ -73,18 +100,20 @@ Generator GeneratorArguments::open() const {
 void SamplingArguments::add_to(CLI::App* sub) {
   add_number(sub, "--max-tokens", max_tokens, "End after so many tokens; by default the model's, or 512");
   add_number(sub, "--min-tokens", min_tokens, "Take no end token before so many tokens");
-  sub->add_flag("--greedy", greedy, "Take the likeliest token each time");
+  CLI::Option* take_likeliest = sub->add_flag("--greedy", greedy, "Take the likeliest token each time");
   add_number(sub, "--temperature", temperature, "Sample, with logits divided by it; 0 is --greedy");
   add_number(sub, "--top-k", top_k, "Sample from so many of the likeliest tokens; 0: all");
   add_number(sub, "--top-p", top_p, "Sample from the likeliest tokens that have this probability");
   add_number(sub, "--min-p", min_p, "Sample from tokens of this share of the greatest probability");
   add_number(sub, "--typical-p", typical_p,
              "Sample from tokens whose information is nearest to the expected");
+  add_number(sub, "--seed", seed, "Sample, with random numbers of this seed, which alone decides about them");
+  for (const char* sampling : {"--temperature", "--top-k", "--top-p", "--min-p", "--typical-p"})
+    take_likeliest->excludes(sub->get_option(sampling));
   add_number(sub, "--repetition-penalty", repetition_penalty, "Divide logits of tokens that the text has");
   add_number(sub, "--presence-penalty", presence_penalty, "Subtract it from logits of tokens of the answer");
   add_number(sub, "--frequency-penalty", frequency_penalty, "The same for each time that they occur");
   add_number(sub, "--no-repeat-ngram", no_repeat_ngram_size, "Let no run of so many tokens occur twice");
-  add_number(sub, "--seed", seed, "Seed of the random numbers; the same seed gives the same answer");
   sub->add_option("--stop", stop, "End in front of this text; may be repeated")
       ->type_name("TEXT")
       ->allow_extra_args(false);
@@ -106,6 +135,9 @@ GenerationConfig SamplingArguments::config(const Generator& g) const {
   if (temperature || seed || top_k || top_p || min_p || typical_p) c.do_sample = true;
   if (temperature && *temperature > 0) c.temperature = *temperature;
   if (greedy || (temperature && *temperature == 0)) c.do_sample = false;
+  if (c.max_new_tokens && c.min_new_tokens > *c.max_new_tokens)
+    refuse_argument("no more --min-tokens than --max-tokens",
+                    std::to_string(c.min_new_tokens) + " and " + std::to_string(*c.max_new_tokens));
   if (!stop.empty()) c.stop_strings = stop;
   return c;
 }

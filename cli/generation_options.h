@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "json.h"
@@ -25,6 +26,19 @@ struct GeneratorArguments {
   /// Opens it, and tells of it on standard error if it takes long.
   Generator open() const;
 };
+
+/// Returns whether the path is a language model with what belongs to it, not a single ONNX file: a directory
+/// or a GGUF file.
+bool is_language_model(const std::filesystem::path& path);
+/// Returns whether an engine is one that a generator has made.
+bool is_language_model(const Engine& engine);
+/// Returns whether the path is a language model, or a plan of one.
+bool is_language_model_or_plan(const std::filesystem::path& path);
+/// Returns whether the file begins with these bytes.
+bool begins_with(const std::filesystem::path& file, std::string_view magic);
+
+/// The first bytes of plans.
+inline constexpr std::string_view plan_magic = "LATHEPLN";
 
 /// Adds --kv-type, the type in which keys and values are kept.
 void add_kv_type(CLI::App* sub, std::string& type);

@@ -60,6 +60,11 @@ int with_output_written(int exit_code) {
   return exit_code == success ? static_cast<int>(command_line_at_fault) : exit_code;
 }
 
+bool print_now(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return std::fflush(stdout) == 0 && !std::ferror(stdout);
+}
+
 void print_error(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 }  // namespace lathe::cli

@@ -34,6 +34,10 @@ void keep_standard_streams();
 /// Flushes standard output. If that fails, says so on standard error and returns a failure.
 int with_output_written(int exit_code);
 
+/// Prints to standard output at once. Returns whether somebody still reads it: with_output_written() tells if
+/// not.
+[[nodiscard]] bool print_now(const std::string& text);
+
 /// Prints to standard error, if that is possible.
 void print_error(const std::string& text);
 

@@ -239,12 +239,15 @@ int bench_generator(const BenchArguments& o, bool json) {
   model.untrusted = o.model.untrusted;
   model.kv_type = o.kv_type;
   GenerationBench how = o.generation;
+  if (how.prompt == 0 && how.generate == 0) how = {.prompt = 512, .generate = 128, .fits = true};
   how.seconds = o.seconds;
   return run_generation_bench(model, how, json);
 }
 
 int run_bench(const BenchArguments& o, bool json) {
-  if (o.generation.prompt > 0 || o.generation.generate > 0) return bench_generator(o, json);
+  if (o.generation.prompt > 0 || o.generation.generate > 0 ||
+      (o.input.shape.shapes.empty() && is_language_model_or_plan(o.model.model)))
+    return bench_generator(o, json);
   report_mapped_faults(o.model.model, json);
   const Measurements m = measure(o);
   const double throughput = static_cast<double>(m.runs.size()) / m.total;
@@ -304,15 +307,20 @@ void add_bench(CLI::App& app, Command& command) {
               "  lathe bench model.onnx --threads 1 --shape batch=4 --seconds 1 --json\n");
   auto o = std::make_shared<BenchArguments>();
   o->model.add_to(sub, true);
+  sub->get_option("MODEL")->description(
+      "An .onnx file, ONNX text (.onnxtxt), or a .lathe plan; a language model: a .gguf, or a directory with "
+      "a checkpoint or an exported decoder");
   o->input.add_to(sub);
   sub->add_option("--seconds", o->seconds, "How long to run")
       ->capture_default_str()
       ->check(CLI::Range(0.001, 86400.0));
   sub->add_flag("--profile", o->profile, "Also tell the time by kernel, in runs of their own");
-  sub->add_option("--prompt", o->generation.prompt, "Of a language model: tokens of prompts to read")
+  sub->add_option("--prompt", o->generation.prompt,
+                  "Of a language model: tokens of prompts to read, 512 if nothing is said")
       ->check(not_negative)
       ->type_name("N");
-  sub->add_option("--generate", o->generation.generate, "Of a language model: tokens to generate behind them")
+  sub->add_option("--generate", o->generation.generate,
+                  "Of a language model: tokens to generate behind them, 128")
       ->check(not_negative)
       ->type_name("N");
   add_kv_type(sub, o->kv_type);

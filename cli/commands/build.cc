@@ -53,16 +53,6 @@ Json timings_json(const Engine& e) {
   return list;
 }
 
-/// Returns whether the path is a language model with what belongs to it, not a single ONNX file.
-bool is_language_model(const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return true;
-  char magic[4] = {};
-  std::ifstream in(path, std::ios::binary);
-  return std::filesystem::is_regular_file(path, ignored) && in.read(magic, sizeof magic) &&
-         std::string_view(magic, sizeof magic) == "GGUF";
-}
-
 Generator build_generator(const BuildArguments& o, BuildOptions options) {
   if (!o.shape.shapes.empty() || !o.engine.states.empty() || !o.engine.ranges.empty() || o.engine.refit)
     refuse_argument("a language model, whose shapes and states are known, without refit",
@@ -121,7 +111,8 @@ int run_build(const BuildArguments& o, bool json) {
                counted(made.steps, "step"), counted(made.fused, "operator"), made.reference,
                time_text(took.count()));
     fmt::print("{}", defaults_text(engine.inputs()));
-    if (engine.numerics() == Numerics::strict)
+    // Language models are always strict.
+    if (engine.numerics() == Numerics::strict && !generator)
       fmt::print(
           "strict numerics: {} of {} work in another way than usual (`lathe inspect --steps` says how, "
           "`lathe bench --numerics strict` what it costs)\n",
@@ -146,6 +137,9 @@ void add_build(CLI::App& app, Command& command) {
               "  lathe run model.lathe\n");
   auto options = std::make_shared<BuildArguments>();
   options->model.add_to(sub);
+  sub->get_option("MODEL")->description(
+      "An .onnx file, or ONNX text (.onnxtxt); a language model: a .gguf, or a directory with a checkpoint "
+      "or an exported decoder");
   sub->add_option("-o,--output", options->output,
                   "Where to; the model's name with .lathe where left out; - is standard output")
       ->type_name("PLAN");

@@ -27,7 +27,9 @@ struct GenerateArguments {
 
 std::string prompt_of(const GenerateArguments& o) {
   if (o.prompt != "-") return o.prompt;
-  return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  if (text.ends_with('\n')) text.pop_back();  // as shells do with what a command prints
+  return text;
 }
 
 std::vector<int32_t> tokens_of(const GenerateArguments& o, const Generator& g) {
@@ -48,6 +50,7 @@ Json likeliest(const Generator& g, const std::vector<TokenLogprob>& all) {
 }
 
 int run_generate(const GenerateArguments& o, bool json) {
+  if (o.logprobs > 0 && !json) refuse_argument("--json with --logprobs", "text as the output");
   const Generator g = o.generator.open();
   const std::vector<int32_t> tokens = tokens_of(o, g);
   std::optional<Progress> progress(std::in_place, "computing the prompt");
@@ -73,8 +76,7 @@ int run_generate(const GenerateArguments& o, bool json) {
         made.push_back({{"token", t.token}, {"text", t.text}, {"logprob", t.logprob}});
         if (o.logprobs > 0) made.back()["top"] = likeliest(g, t.top);
       } else {
-        fmt::print("{}", t.text);
-        std::fflush(stdout);
+        if (!print_now(t.text)) break;
       }
     }
   } catch (const Error& e) {
@@ -102,9 +104,13 @@ void add_generate(CLI::App& app, Command& command) {
       "  lathe generate decoder 'w3' --max-tokens 4 --json --logprobs 3\n");
   auto o = std::make_shared<GenerateArguments>();
   o->generator.add_to(sub);
-  sub->add_option("prompt", o->prompt, "Text to continue; -: standard input")->required()->type_name("TEXT");
+  sub->add_option("prompt", o->prompt,
+                  "Text to continue; -: standard input, without the end of its last line")
+      ->required()
+      ->type_name("TEXT");
   sub->add_flag("--chat", o->chat, "The text is a message, which the model answers by its chat template");
-  sub->add_option("--system", o->system, "Message of the system before it, with --chat")->type_name("TEXT");
+  sub->add_option("--system", o->system, "Message of the system before it, which is then a message too")
+      ->type_name("TEXT");
   o->sampling.add_to(sub);
   sub->add_option("--logprobs", o->logprobs, "With --json, the likeliest tokens at each place")
       ->type_name("N");

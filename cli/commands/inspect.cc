@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "checkpoint.h"
 #include "command.h"
+#include "generation_options.h"
 #include "json.h"
 #include "mapped_fault.h"
 #include "model_options.h"
@@ -178,6 +180,16 @@ void print_profiles(const Engine& e) {
   t.print();
 }
 
+/// Opens a plan as the language model that it is; nothing for others.
+std::optional<Generator> language_model(const InspectArguments& o, const Engine& e) {
+  if (!is_language_model(e)) return std::nullopt;
+  try {
+    return Generator::load(o.model.model, {.build = o.engine.build_options(o.model)});
+  } catch (const Error&) {  // named like one: what the plan is has been told nevertheless
+    return std::nullopt;
+  }
+}
+
 /// Prints all that a plan still knows of its model, and its processor.
 int inspect_plan(const InspectArguments& o, bool json) {
   if (o.text || o.dot)
@@ -189,11 +201,12 @@ int inspect_plan(const InspectArguments& o, bool json) {
     return success;
   }
   const TargetInfo target = e.target();
+  const std::optional<Generator> model = language_model(o, e);
   if (json) {
     Json inputs = Json::array(), outputs = Json::array();
     for (const IoInfo& io : e.inputs()) inputs.push_back(to_json(io));
     for (const IoInfo& io : e.outputs()) outputs.push_back(to_json(io));
-    print({{"plan", o.model.model.string()},
+    Json j{{"plan", o.model.model.string()},
            {"isa", target.isa},
            {"built_for", target.built_for},
            {"section", target.section},
@@ -203,12 +216,23 @@ int inspect_plan(const InspectArguments& o, bool json) {
            {"symbols", e.symbols()},
            {"numerics", name_of(e.numerics())},
            {"profiles", profiles_json(e)},
-           {"steps", e.steps().size()}});
+           {"steps", e.steps().size()}};
+    if (model)
+      j["language_model"] = {{"context_length", model->context_length()},
+                             {"vocabulary_size", model->vocabulary_size()},
+                             {"tokenizer", model->has_tokenizer()},
+                             {"chat_template", model->has_chat_template()}};
+    print(j);
     return success;
   }
   fmt::print("a plan for {} built for {}, opened for {} from its {} section; {}, {} numerics\n",
              target.device, target.built_for, target.isa, target.section, counted(e.steps().size(), "step"),
              name_of(e.numerics()));
+  if (model)
+    fmt::print(
+        "a language model: contexts of {} tokens, a vocabulary of {}, {} tokenizer, {} chat template\n",
+        model->context_length(), model->vocabulary_size(), model->has_tokenizer() ? "a" : "no",
+        model->has_chat_template() ? "a" : "no");
   print_values("inputs", e.inputs());
   print_values("outputs", e.outputs());
   print_profiles(e);

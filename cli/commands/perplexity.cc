@@ -31,7 +31,7 @@ struct Sums {
 std::string read_all(const std::filesystem::path& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
   std::ifstream in(path, std::ios::binary);
-  if (!in)
+  if (std::error_code ignored; !in || std::filesystem::is_directory(path, ignored))
     throw Error(Code::file_not_found, "command line", "a text file", "'" + path.string() + "'",
                 "-: standard input");
   return {std::istreambuf_iterator<char>(in), {}};

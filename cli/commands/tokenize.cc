@@ -10,8 +10,10 @@
 #include <memory>
 
 #include "command.h"
+#include "generation_options.h"
 #include "json.h"
 #include "lathe/chat_template.h"
+#include "lathe/generate.h"
 #include "lathe/tokenizer.h"
 #include "output.h"
 #include "text.h"
@@ -70,6 +72,17 @@ std::optional<int64_t> number_in(std::string_view text) {
   return n;
 }
 
+/// Opens a plan of a language model, which holds its tokenizer and template; nothing for other files.
+std::optional<Generator> plan_of(const TokenizeArguments& o) {
+  if (!begins_with(o.tokenizer, plan_magic)) return std::nullopt;
+  return Generator::load(o.tokenizer, {.build = {.threads = 1}});
+}
+
+Tokenizer open_tokenizer(const TokenizeArguments& o, const TokenizerOptions& options) {
+  const auto plan = plan_of(o);
+  return plan ? plan->tokenizer() : Tokenizer::open(o.tokenizer, options);
+}
+
 /// Returns the tokenizer for so many texts.
 Tokenizer tokenizer_of(const TokenizeArguments& o, size_t texts) {
   TokenizerOptions options = o.options;
@@ -79,7 +92,7 @@ Tokenizer tokenizer_of(const TokenizeArguments& o, size_t texts) {
     if (!id) refuse_argument("--special-token TEXT=ID", "'" + said + "'");
     options.special_tokens[said.substr(0, cut)] = *id;
   }
-  Tokenizer t = Tokenizer::open(o.tokenizer, options);
+  Tokenizer t = open_tokenizer(o, options);
   if (o.max_length >= 0) {
     Truncation cut = t.truncation().value_or(Truncation{});
     cut.max_length = o.max_length;
@@ -152,7 +165,11 @@ Ids ids_in(std::string_view text) {
 
 /// Returns one list of all arguments; of standard input one of each line, or the lists of JSON that it is.
 std::vector<Ids> lists_of_ids(const TokenizeArguments& o) {
-  if (!o.texts.empty()) return {ids_in(join(o.texts, " "))};
+  if (!o.texts.empty()) {
+    Ids all;
+    for (const std::string& text : o.texts) std::ranges::copy(ids_in(text), std::back_inserter(all));
+    return {all};
+  }
   const std::string all = contents_of("-");
   const size_t first = all.find_first_not_of(" \t\r\n");
   std::vector<Ids> lists;
@@ -243,16 +260,21 @@ ChatRequest conversation_of(const TokenizeArguments& o) {
   return r;
 }
 
-/// Returns the template of the model, or the given one with the special tokens of the model.
-ChatTemplate template_of(const TokenizeArguments& o) {
+ChatTemplate open_template(const TokenizeArguments& o) {
+  if (const auto plan = plan_of(o)) return plan->chat_template();
   fs::path model = o.tokenizer;
   if (std::error_code ignored; model.extension() != ".gguf" && !fs::is_directory(model, ignored))
     model = model.has_parent_path() ? model.parent_path() : fs::path(".");
-  if (o.chat_template.empty()) return ChatTemplate::open(model);
+  return ChatTemplate::open(model);
+}
+
+/// Returns the template of the model, or the given one with the special tokens of the model.
+ChatTemplate template_of(const TokenizeArguments& o) {
+  if (o.chat_template.empty()) return open_template(o);
   const ChatTemplate given = ChatTemplate::open(o.chat_template);
   if (!given.special_tokens().empty()) return given;
   try {
-    return given.with_special_tokens(ChatTemplate::open(model).special_tokens());
+    return given.with_special_tokens(open_template(o).special_tokens());
   } catch (const Error& e) {
     if (e.code() != Code::bad_argument) throw;  // the model has no template
     return given;
@@ -307,8 +329,8 @@ void add_tokenize(CLI::App& app, Command& command) {
   auto o = std::make_shared<TokenizeArguments>();
   sub->add_option(
          "tokenizer", o->tokenizer,
-         "tokenizer.json, a .model of SentencePiece, ranks of tiktoken, a .gguf, or a directory with "
-         "a tokenizer")
+         "tokenizer.json, a .model of SentencePiece, ranks of tiktoken, a .gguf, the .lathe plan of a "
+         "language model, or a directory with a tokenizer")
       ->required()
       ->type_name("FILE|DIR");
   sub->add_option("texts", o->texts,

@@ -1,6 +1,7 @@
 """`lathe generate`, `chat`, `perplexity`: text in, text out."""
 
 import fcntl
+import json
 import os
 import pty
 import shutil
@@ -244,7 +245,12 @@ def test_perplexity(lathe, place):
         (("generate", "decoder", words(i % WORDS for i in range(80))), 1),
         (("generate", "decoder", ""), 2),
         (("generate", "absent", "w1"), 2),
-        (("generate", "model.onnx", "w1"), 1),
+        (("generate", "model.onnx", "w1"), 2),
+        (("generate", "decoder", "w1", "--logprobs", "3"), 2),
+        (("generate", "decoder", "w1", "--greedy", "--top-k", "3"), 2),
+        (("generate", "decoder", "w1", "--min-tokens", "9", "--max-tokens", "4"), 2),
+        (("build", "model.gguf", "-o", "m.lathe"), 2),
+        (("perplexity", "decoder", "."), 2),
         (("generate", "decoder", "w1", "--temperature", "-1"), 2),
         (("generate", "decoder", "w1", "--top-p", "7"), 2),
         (("chat", "checkpoint"), 2),
@@ -263,7 +269,53 @@ def test_a_prompt_beyond_the_context_is_refused_with_both_numbers(lathe):
     assert str(CONTEXT) in done.stderr and "80" in done.stderr
 
 
+def test_what_is_no_decoder_is_named(lathe):
+    done = lathe("generate", "model.onnx", "w1")
+    assert "E6002" in done.stderr and "input_ids" in done.stderr and "text-generation-with-past" in done.stderr
+    assert "GGUF" in lathe("check", "model.gguf").stderr
+
+
+def test_a_plan_keeps_the_length_of_its_context(lathe):
+    assert lathe("build", "decoder", "-o", "m.lathe").returncode == 0
+    told = lathe("inspect", "m.lathe", "--json").json["language_model"]
+    assert told == {"context_length": CONTEXT, "vocabulary_size": WORDS, "tokenizer": True, "chat_template": True}
+    assert f"contexts of {CONTEXT} tokens" in lathe("inspect", "m.lathe").stdout
+    done = lathe("generate", "m.lathe", "w1", "--context", CONTEXT + 1)
+    assert done.returncode == 2 and f"at most {CONTEXT}" in done.stderr
+    assert lathe("generate", "m.lathe", "w1", "--context", 8, "--ignore-eos", "--json").json["usage"]["generated_tokens"] == 7
+
+
+def test_an_answer_that_nobody_reads_ends(binary, place):
+    shutil.copytree(place / "decoder", place / "long")
+    (place / "long/config.json").write_text('{"max_position_embeddings": 2000000}')
+    for command in (["generate", "long", "w3", "--ignore-eos"], ["chat", "long", "--say", "w3", "--say", "w4", "--ignore-eos"]):
+        child = subprocess.Popen(
+            [str(binary), *command, "--max-tokens", "1000000"], cwd=place, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert child.stdout.read(5)
+        child.stdout.close()
+        assert child.wait(timeout=60) == 2 and b"E1004" in child.stderr.read()
+        child.stderr.close()
+
+
+def test_a_message_that_does_not_fit_is_refused_alone(lathe, binary, place):
+    long = words(i % WORDS for i in range(80))
+    lines = f"{long}\nw4\n\udcff\n/reset\nw3\n"
+    done = lathe("chat", "decoder", "--say", "w3", "--max-tokens", 4, "--ignore-eos", input=lines, errors="surrogateescape")
+    first = greedy([3, 9], 4, None)
+    assert done.stdout.splitlines() == [words(first), words(greedy([3, *first, 4, 9], 4, None)), words(first)]
+    assert "E4106" in done.stderr and str(CONTEXT) in done.stderr and done.returncode == 1
+    said = ["--say", long, "--say", "w3", "--max-tokens", "4", "--json"]
+    output = subprocess.run([str(binary), "chat", "decoder", *said], cwd=place, input="", capture_output=True, text=True).stdout
+    lines = [json.loads(line) for line in output.splitlines()]
+    assert lines[0]["error"]["code"] == "E4106" and lines[1]["text"] == words(first)
+
+
 def test_bench_of_a_language_model(lathe):
+    usual = lathe("bench", "decoder", "--seconds", 0.1, "--json").json
+    assert usual["prompt"]["tokens"] + usual["generate"]["tokens"] == CONTEXT
+    assert lathe("build", "decoder", "-o", "m.lathe").returncode == 0
+    assert lathe("bench", "m.lathe", "--seconds", 0.1, "--json").json["prompt"]["tokens"] == usual["prompt"]["tokens"]
     made = lathe("bench", "decoder", "--prompt", 20, "--generate", 10, "--seconds", 0.1, "--json").json
     assert made["rounds"] >= 3 and made["prompt"]["tokens"] == 20 and made["generate"]["tokens"] == 10
     assert made["generate"]["tokens_per_second"] == pytest.approx(10 / made["generate"]["seconds"])

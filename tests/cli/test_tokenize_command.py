@@ -21,13 +21,21 @@ def test_texts_in_brackets_stay_whole(lathe):
     assert lathe("tokenize", "tokenizer.json", "[CLS]", "--json", "--padding", "none").json["encodings"][0]["ids"] == [101, 101, 102]
 
 
+def test_a_plan_has_the_tokenizer_and_the_template(lathe):
+    assert lathe("build", "decoder", "-o", "m.lathe").returncode == 0
+    for arguments in (["w3 w4", "w5"], ["--chat", "conversation.json"], ["--decode", "3", "4"]):
+        expected = lathe("tokenize", "decoder", *arguments, "--json")
+        assert expected.returncode == 0 and expected.json
+        assert lathe("tokenize", "m.lathe", *arguments, "--json").json == expected.json
+
+
 def test_ids_become_texts(lathe):
     def decode(*words, **options):
         done = lathe("tokenize", "tokenizer.json", "--decode", *words, **options)
         assert done.returncode == 0, done.stderr
         return done
 
-    for words in (["101", "1037", "2158", "102"], ["101 1037", "2158 102"], ["101,1037, 2158\n102"], ["[101, 1037, 2158, 102]"]):
+    for words in (["101", "1037", "2158", "102"], ["101 1037", "2158 102"], ["101,1037, 2158\n102"], ["[101, 1037, 2158, 102]"], ["[101,1037]", "[2158]", "102"]):
         assert decode(*words).stdout == "a man\n", words
     assert decode("--keep-special", "101", "1037", "102").stdout == "[CLS] a [SEP]\n"
     assert decode(input="1037 2158\n\n2158\n").stdout == "a man\n\nman\n"

@@ -4,8 +4,8 @@
 // embedding is never dequantized whole; it occurs in plans, never in graphs.
 //   W [n, k] or [n, blocks, block_size], indices of any shape, scales [n, blocks] or [n, blocks, 1] of
 //   float32 or a float of 16 bits, zero points? of W's type, minimums? as scales → Y [indices…, k] float32
-// packed: a LowBitMatMul has the transposed matrix as its weights (a tied head). Rows are then taken from what
-// is packed for that, so that the matrix is in memory once.
+// packed: a LowBitMatMul has the transposed matrix as its weights (a tied head). Rows are then taken from
+// what is packed for that, so that the matrix is in memory once.
 #pragma once
 
 #include "tensor/attributes.h"
