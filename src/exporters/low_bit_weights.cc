@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "lathe/error.h"
 #include "lathe/gguf.h"
 
 namespace lathe::exporters {
