@@ -43,8 +43,7 @@ bool is_language_model_or_plan(const std::filesystem::path& path) {
 }
 
 bool is_language_model(const Engine& engine) {
-  // An input that generators add to decoders.
-  return std::ranges::any_of(engine.inputs(), [](const IoInfo& i) { return i.name == "logits_rows"; });
+  return std::ranges::any_of(engine.inputs(), [](const IoInfo& i) { return i.name == logits_rows_input; });
 }
 
 void add_kv_type(CLI::App* sub, std::string& type) {

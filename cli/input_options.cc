@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "command.h"
+#include "generation_options.h"
 #include "text.h"
 #include "value_files.h"
 
@@ -53,6 +54,9 @@ NamedValues InputOptions::made_up(const Engine& engine, std::vector<std::string>
       refuse_argument("a file for an input that is no tensor", io.name + ": " + io.type,
                       "--input " + io.name + "=FILE");
     values[io.name] = random_tensor(io.element_type, sizes->second, next_seed++);
+    // The index of a token that there is, however short the text.
+    if (io.name == logits_rows_input && io.element_type == DataType::int64)
+      std::ranges::fill(values[io.name].tensor().as<int64_t>(), 0);
   }
   return values;
 }

@@ -277,6 +277,7 @@ def test_what_is_no_decoder_is_named(lathe):
 
 def test_a_plan_keeps_the_length_of_its_context(lathe):
     assert lathe("build", "decoder", "-o", "m.lathe").returncode == 0
+    assert lathe("run", "m.lathe", "--json").json["outputs"][0]["name"] == "logits"
     told = lathe("inspect", "m.lathe", "--json").json["language_model"]
     assert told == {"context_length": CONTEXT, "vocabulary_size": WORDS, "tokenizer": True, "chat_template": True}
     assert f"contexts of {CONTEXT} tokens" in lathe("inspect", "m.lathe").stdout
