@@ -1,7 +1,7 @@
 // Counts the bytes that the heap of this process holds, and the most that it has held, to compare them with
 // the memory that engines report. Large blocks count with their requested size: the rest of an aligned block
-// is address space that nothing touches. Small blocks include the overhead of the C library. Sanitizers have a
-// heap of their own, so nothing is counted there: see `counts_heap`. One source of a test includes
+// is address space that nothing touches. Small blocks include the overhead of the C library. Sanitizers have
+// a heap of their own, so nothing is counted there: see `counts_heap`. One source of a test includes
 // support/heap.h, which does the counting.
 #pragma once
 
