@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "command.h"
+#include "model_options.h"
 #include "progress.h"
 #include "stop_signals.h"
 #include "text.h"
@@ -23,14 +23,6 @@ void add_number(CLI::App* sub, const char* name, std::optional<T>& value, const 
 
 }  // namespace
 
-bool begins_with(const std::filesystem::path& file, std::string_view magic) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(file, ignored)) return false;
-  std::string first(magic.size(), '\0');
-  std::ifstream in(file, std::ios::binary);
-  return in.read(first.data(), static_cast<std::streamsize>(first.size())) && first == magic;
-}
-
 bool is_language_model(const std::filesystem::path& path) {
   std::error_code ignored;
   return std::filesystem::is_directory(path, ignored) || begins_with(path, "GGUF");
@@ -38,8 +30,7 @@ bool is_language_model(const std::filesystem::path& path) {
 
 bool is_language_model_or_plan(const std::filesystem::path& path) {
   if (is_language_model(path)) return true;
-  if (!begins_with(path, plan_magic)) return false;
-  return is_language_model(Engine::load(path, {.threads = 1}));
+  return is_plan(path) && is_language_model(Engine::load(path, {.threads = 1}));
 }
 
 bool is_language_model(const Engine& engine) {

@@ -34,13 +34,9 @@ bool is_language_model(const std::filesystem::path& path);
 bool is_language_model(const Engine& engine);
 /// Returns whether the path is a language model, or a plan of one.
 bool is_language_model_or_plan(const std::filesystem::path& path);
-/// Returns whether the file begins with these bytes.
-bool begins_with(const std::filesystem::path& file, std::string_view magic);
 
 /// An input that generators add to decoders: of which tokens of a run logits are wanted.
 inline constexpr std::string_view logits_rows_input = "logits_rows";
-/// The first bytes of plans.
-inline constexpr std::string_view plan_magic = "LATHEPLN";
 
 /// Adds --kv-type, the type in which keys and values are kept.
 void add_kv_type(CLI::App* sub, std::string& type);

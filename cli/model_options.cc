@@ -66,15 +66,19 @@ void ModelOptions::add_to(CLI::App* sub, bool takes_plans) {
       ->type_name("DIR");
 }
 
-bool ModelOptions::is_plan() const {
-  if (model.extension() == ".lathe") return true;
+bool begins_with(const std::filesystem::path& file, std::string_view magic) {
   std::error_code failed;  // opening a pipe would take from it what it has
-  if (!std::filesystem::is_regular_file(model, failed)) return false;
-  constexpr std::string_view magic = "LATHEPLN";
+  if (!std::filesystem::is_regular_file(file, failed)) return false;
   std::string beginning(magic.size(), '\0');
-  std::ifstream in(model, std::ios::binary);
+  std::ifstream in(file, std::ios::binary);
   return in.read(beginning.data(), static_cast<std::streamsize>(beginning.size())) && beginning == magic;
 }
+
+bool is_plan(const std::filesystem::path& file) {
+  return file.extension() == ".lathe" || begins_with(file, "LATHEPLN");
+}
+
+bool ModelOptions::is_plan() const { return cli::is_plan(model); }
 
 onnx::LoadOptions ModelOptions::load_options() const {
   onnx::LoadOptions o;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lathe/lathe.h"
@@ -17,6 +18,11 @@ struct Sizes {
   NamedShapes inputs;
 };
 
+/// Returns whether it is a regular file that begins with these bytes.
+bool begins_with(const std::filesystem::path& file, std::string_view magic);
+/// Returns whether the file is a plan, by its ending or its first bytes.
+bool is_plan(const std::filesystem::path& file);
+
 struct ModelOptions {
   std::filesystem::path model;
   bool untrusted = false;
@@ -25,7 +31,6 @@ struct ModelOptions {
   /// `takes_plans`: whether the subcommand takes a .lathe plan, too.
   void add_to(CLI::App* sub, bool takes_plans = false);
   onnx::LoadOptions load_options() const;
-  /// Returns whether the file is a plan, by its ending or its first bytes.
   bool is_plan() const;
   /// Loads the model. Refuses a plan, which can only be run.
   onnx::Model load() const;

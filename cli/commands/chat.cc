@@ -75,7 +75,7 @@ class Conversation {
     try {
       for (const GeneratedToken& t : made) {
         text += t.text;
-        if (!json_ && !(is_read_ = print_now(t.text))) break;
+        if (!json_ && !(is_read_ = print_now(t.text))) return;
       }
       reason = name_of(made.finish_reason());
     } catch (const Error& e) {

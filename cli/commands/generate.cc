@@ -75,8 +75,8 @@ int run_generate(const GenerateArguments& o, bool json) {
       if (json) {
         made.push_back({{"token", t.token}, {"text", t.text}, {"logprob", t.logprob}});
         if (o.logprobs > 0) made.back()["top"] = likeliest(g, t.top);
-      } else {
-        if (!print_now(t.text)) break;
+      } else if (!print_now(t.text)) {
+        return success;  // nobody reads it any more, of which the caller tells
       }
     }
   } catch (const Error& e) {

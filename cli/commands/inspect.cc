@@ -185,7 +185,7 @@ std::optional<Generator> language_model(const InspectArguments& o, const Engine&
   if (!is_language_model(e)) return std::nullopt;
   try {
     return Generator::load(o.model.model, {.build = o.engine.build_options(o.model)});
-  } catch (const Error&) {  // named like one: what the plan is has been told nevertheless
+  } catch (const Error&) {  // only its input has that name
     return std::nullopt;
   }
 }

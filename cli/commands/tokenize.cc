@@ -15,6 +15,7 @@
 #include "lathe/chat_template.h"
 #include "lathe/generate.h"
 #include "lathe/tokenizer.h"
+#include "model_options.h"
 #include "output.h"
 #include "text.h"
 #include "value_files.h"
@@ -74,7 +75,7 @@ std::optional<int64_t> number_in(std::string_view text) {
 
 /// Opens a plan of a language model, which holds its tokenizer and template; nothing for other files.
 std::optional<Generator> plan_of(const TokenizeArguments& o) {
-  if (!begins_with(o.tokenizer, plan_magic)) return std::nullopt;
+  if (!is_plan(o.tokenizer)) return std::nullopt;
   return Generator::load(o.tokenizer, {.build = {.threads = 1}});
 }
 

@@ -77,8 +77,8 @@ Generator build(onnx::Model model, CompanionFiles companions, const GeneratorOpt
     try {
       return Engine::build(model, build);
     } catch (const Error& e) {
-      if (e.code() != Code::build_bad_state || e.diagnostic().got != "none") throw;
-      throw Decoder::no_decoder("inputs and outputs of keys and values", "none");
+      if (e.code() != Code::build_bad_state) throw;
+      throw Decoder::no_decoder("keys and values as states: " + e.diagnostic().expected, e.diagnostic().got);
     }
   };
   return GeneratorAccess::make(std::make_shared<const Generator::Impl>(engine(), std::move(companions.files),

@@ -15,6 +15,7 @@
 #include "plan/plan_file.h"
 #include "runtime/engine_impl.h"
 #include "runtime/frame.h"
+#include "runtime/growth.h"
 #include "runtime/state_impl.h"
 #include "text/text_files.h"
 
@@ -254,20 +255,24 @@ GeneratorMemory Generator::memory(int64_t sequences, int64_t length, int64_t run
                 std::to_string(sequences) + " sequences of " + std::to_string(length));
   GeneratorMemory all;
   const int64_t most = length == 0 ? context_length() : length;
-  // The pieces of a prompt, of which the last may be shorter, and single tokens: each is a run of its own.
-  // What the shapes of runs have in common decides how many memory plans a context makes; it keeps some, and
-  // one that is being made takes as much again.
-  const size_t of_frame = Frame::records(engine().impl()->program.graph(0));
-  uint64_t arenas = 0, of_plan = 0;
+  // The pieces of a prompt, of which the last may be shorter, and single tokens. Of pasts that are rounded to
+  // the same length, the longest takes most.
+  std::map<std::pair<int64_t, int64_t>, int64_t> runs;
   const auto run = [&](int64_t past, int64_t fresh) {
-    const MemoryInfo info = engine().memory(impl_->decoder.shapes(past, fresh));
-    all.weights = info.weights;
-    arenas = std::max(arenas, info.total() - info.weights);
-    of_plan = std::max(of_plan, info.records - of_frame);
+    runs[{fresh, past == 0 ? 0 : rounded_length(past)}] = past;
   };
   for (int64_t past = 0; past < most; past += impl_->prompt_piece)
     run(past, std::min(impl_->prompt_piece, most - past));
   run(std::max<int64_t>(most - 1, 0), 1);
+  const size_t of_frame = Frame::records(engine().impl()->program.graph(0));
+  uint64_t arenas = 0, of_plan = 0;
+  for (const auto& [key, past] : runs) {
+    const MemoryInfo info = engine().memory(impl_->decoder.shapes(past, key.first));
+    all.weights = info.weights;
+    arenas = std::max(arenas, info.total() - info.weights);
+    of_plan = std::max(of_plan, info.records - of_frame);
+  }
+  // A context keeps some memory plans, and one that is being made takes twice as much.
   all.context = arenas + of_frame + (kept_memory_plans + 2) * of_plan + Decoder::bytes_of_inputs(most) +
                 bytes_of_choice(impl_->decoder.vocabulary_size(), most) + small_objects;
   all.context *= static_cast<uint64_t>(running);

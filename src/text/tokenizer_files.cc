@@ -363,13 +363,14 @@ Tokenizer open_bytes(const fs::path& path, std::string_view bytes, const Tokeniz
 }
 
 Tokenizer open_file(const fs::path& path, const TokenizerOptions& o) {
-  char head[4] = {};
-  std::ifstream(path, std::ios::binary).read(head, sizeof head);
-  if (plan_magic.starts_with({head, sizeof head}))
+  char first[plan_magic.size()] = {};
+  std::ifstream(path, std::ios::binary).read(first, sizeof first);
+  const std::string_view head(first, sizeof first);
+  if (head == plan_magic)
     throw error_about(Code::bad_argument, "tokenize", path.string(), "the file of a tokenizer",
                       "a plan, which may have one in it",
                       "Generator::load opens it, `lathe tokenize` takes it too");
-  if (!begins_as_gguf({head, sizeof head})) return open_bytes(path, read_bounded(path), o, {});
+  if (!begins_as_gguf(head)) return open_bytes(path, read_bounded(path), o, {});
   refuse_options(path, o);
   return Tokenizer::from_gguf(Gguf::open(path));
 }

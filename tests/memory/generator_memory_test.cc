@@ -37,6 +37,7 @@ TEST(GeneratorMemory, IsKnownBefore) {
                       std::string(name_of(type)).c_str(), intmax_t{piece}, intmax_t{length},
                       uintmax_t{m.context}, uintmax_t{m.sequences}, taken);
           EXPECT_LE(taken, m.context + m.sequences);
+          EXPECT_LE(m.context + m.sequences, 4 * taken);
         }
 }
 
